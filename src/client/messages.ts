@@ -234,6 +234,10 @@ export interface OutcomeRequest {
    * The verdict that it settles.
    */
   request_id?: string;
+  /**
+   * Failures of a subject under one name of the tenant count as those of one hour.
+   */
+  incident_id?: string;
 }
 export interface OutcomeReceipt {
   outcome_id: string;

@@ -31,6 +31,7 @@ export const ACTION_LENGTH_MAX = 256;
 export const CITED_SOURCES_MAX = 64;
 export const SOURCE_ID_LENGTH_MAX = 512;
 export const OUTCOME_ID_LENGTH_MAX = 128;
+export const INCIDENT_ID_LENGTH_MAX = 128;
 export const REQUEST_ID_LENGTH_MAX = 128;
 export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;

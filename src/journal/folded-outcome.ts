@@ -1,4 +1,5 @@
 // Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
+import { computeIncidentTimeMs } from "../contract/incidents.ts";
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../contract/voices.ts";
 import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
 import { FRAME_HEAD_BYTES } from "./format.ts";
@@ -8,6 +9,8 @@ import {
   FLAG_SUCCESS,
   IMPORTED_SIGNATURE_INDEX,
   OUTCOME_LENGTHS_AT,
+  readIncidentNumber,
+  readOutcomeRecordedAtMs,
   readOutcomeSignatureIndex,
   OUTCOME_HEAD_BYTES,
   SETTLED_MS_AT,
@@ -34,6 +37,10 @@ export interface FoldedOutcome {
   settledAtMs: number;
   /** Who answers for it: a VOICE_* or a stranger's number. */
   voice: number;
+  /** Time whose hour a failure counts in: of arrival where it came more than a day late. */
+  incidentAtMs: number;
+  /** Number of the incident that it names (hashIncident), 0 for none. */
+  incident: number;
 }
 
 export function createFoldedOutcome(): FoldedOutcome {
@@ -46,6 +53,8 @@ export function createFoldedOutcome(): FoldedOutcome {
     signatureIndex: 0,
     settledAtMs: 0,
     voice: VOICE_REPORTER,
+    incidentAtMs: 0,
+    incident: 0,
   };
 }
 
@@ -70,6 +79,11 @@ export function decodeFoldedOutcome(bytes: Buffer, at: number, target: FoldedOut
   target.signatureIndex =
     isFirstParty && signature === UNSIGNED ? IMPORTED_SIGNATURE_INDEX : signature;
   target.settledAtMs = bytes.readDoubleLE(head + SETTLED_MS_AT);
+  // An import is the operator's own, of whatever age.
+  target.incidentAtMs = isImportedOutcome(bytes, at)
+    ? target.settledAtMs
+    : computeIncidentTimeMs(target.settledAtMs, readOutcomeRecordedAtMs(bytes, at));
+  target.incident = readIncidentNumber(bytes, at);
   return true;
 }
 

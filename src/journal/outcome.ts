@@ -1,6 +1,7 @@
 // Journal payload of one outcome: a fixed head, the strings, the exact received bytes. The fold and
 // the replay guard read single fields without decoding the rest.
 import assert from "node:assert/strict";
+import { hashIncident } from "../contract/incidents.ts";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import {
   FRAME_HEAD_BYTES,
@@ -11,6 +12,15 @@ import {
 } from "./format.ts";
 import { decodeProof, writeProof } from "./proof.ts";
 import type { OutcomeRecord } from "./records.ts";
+import {
+  computeRareFlags,
+  FLAG_INCIDENT,
+  measureRareMembers,
+  RARE_MEMBER_BYTES_MAX,
+  readIncidentId,
+  readReportedStakes,
+  writeRareMembers,
+} from "./rare-members.ts";
 import { formatUuid, writeUuid } from "../platform/uuid.ts";
 
 /*
@@ -28,7 +38,7 @@ import { formatUuid, writeUuid } from "../platform/uuid.ts";
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
  * (records without it did so where that is not the time of recording), bit 3 it came with a
- * first-party key. voice: number of the API key that it came with where no reporter signed, else zero
+ * first-party key, bits 4 and 5 rare members (rare-members.ts) between the proof and the body. voice: number of the API key that it came with where no reporter signed, else zero
  * (records without it: the reporter answers for them, as when they were folded). prf: bytes of a reporter's
  * proof that stand between the strings and the body; zero for records without one.
  */
@@ -70,6 +80,7 @@ const SOURCE_INDEX = 6;
 export function computeOutcomeFrameBytesMax(record: OutcomeRecord): number {
   let bytes = FRAME_HEAD_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
   for (const name of STRINGS) bytes += record[name].length * 3;
+  if (computeRareFlags(record) !== 0) bytes += RARE_MEMBER_BYTES_MAX;
   return record.proof === undefined ? bytes : bytes + PROOF_BYTES_MAX;
 }
 
@@ -94,12 +105,15 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
   const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
   end += proofLength;
   bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
+  const rareFlags = computeRareFlags(record);
+  if (rareFlags !== 0) end += writeRareMembers(record, bytes, end);
   bytes[head] = OUTCOME_VERSION;
   bytes[head + 1] =
     (record.outcome === 1 ? FLAG_SUCCESS : 0) |
     (record.isAgentFault ? FLAG_AGENT_FAULT : 0) |
     (record.isTimeGiven === true ? FLAG_TIME_GIVEN : 0) |
-    (record.isFirstParty === true ? FLAG_FIRST_PARTY : 0);
+    (record.isFirstParty === true ? FLAG_FIRST_PARTY : 0) |
+    rareFlags;
   bytes[head + 2] = record.gradeIndex;
   bytes[head + 3] = SIGNATURES.indexOf(record.signature);
   bytes.writeUInt32LE(record.signature === "none" ? (record.voice ?? 0) : 0, head + VOICE_AT);
@@ -196,7 +210,9 @@ function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
   members[0] = flags & (FLAG_SUCCESS | FLAG_AGENT_FAULT);
   members[1] = bytes[head + 2] as number;
   // Minus zero is zero.
-  members.writeDoubleLE(bytes.readDoubleLE(head + STAKES_AT) + 0, 2);
+  const rareAt = computeRareOffset(bytes, head);
+  const stakes = readReportedStakes(bytes, rareAt, flags) ?? bytes.readDoubleLE(head + STAKES_AT);
+  members.writeDoubleLE(stakes + 0, 2);
   const isImported = bytes[head + 3] === IMPORTED_SIGNATURE_INDEX;
   members.writeDoubleLE(
     isImported ? NO_SETTLEMENT_TIME : readNamedSettlementMs(bytes, head, flags),
@@ -204,7 +220,10 @@ function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
   );
   bytes.copy(members, 18, head + OUTCOME_LENGTHS_AT, head + PROOF_LENGTH_AT);
   bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
-  return members;
+  const incidentId = readIncidentId(bytes, rareAt, flags);
+  return incidentId === undefined
+    ? members
+    : Buffer.concat([members, Buffer.from(`\n${incidentId}`)]);
 }
 
 /** No time of settlement was named. */
@@ -229,9 +248,26 @@ export function readOutcomeProofBytes(bytes: Buffer, at: number): Buffer | undef
 /** The body as received in the outcome frame at `at`, a view. */
 export function readOutcomeBody(bytes: Buffer, at: number): Buffer {
   const head = at + FRAME_HEAD_BYTES;
-  const proofLength = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
-  const from = computeStringOffset(bytes, head, STRINGS.length) + proofLength;
+  const rareAt = computeRareOffset(bytes, head);
+  const from = rareAt + measureRareMembers(bytes, rareAt, bytes[head + 1] as number);
   return bytes.subarray(from, head + readPayloadLength(bytes, at));
+}
+
+/** Offset of the rare members: behind the proof. */
+function computeRareOffset(bytes: Buffer, head: number): number {
+  const proofLength = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  return computeStringOffset(bytes, head, STRINGS.length) + proofLength;
+}
+
+/** Number of the incident that the outcome frame at `at` names; 0 for none. */
+export function readIncidentNumber(bytes: Buffer, at: number): number {
+  const head = at + FRAME_HEAD_BYTES;
+  const flags = bytes[head + 1] as number;
+  if ((flags & FLAG_INCIDENT) === 0) return 0;
+  const incidentId = readIncidentId(bytes, computeRareOffset(bytes, head), flags) as string;
+  const from = computeStringOffset(bytes, head, TENANT_INDEX);
+  const to = computeStringOffset(bytes, head, TENANT_INDEX + 1);
+  return hashIncident(bytes.toString("utf8", from, to), incidentId);
 }
 
 /** Offset of the string of this index; for an index past the last, the end of the strings. */
@@ -281,6 +317,9 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   assert(gradeIndex < GRADES.length, "grade index out of range");
   const proof = readOutcomeProofBytes(bytes, at);
   const voice = bytes.readUInt32LE(head + VOICE_AT);
+  const rareAt = computeRareOffset(bytes, head);
+  const reportedStakes = readReportedStakes(bytes, rareAt, flags);
+  const incidentId = readIncidentId(bytes, rareAt, flags);
   return {
     outcomeId: formatUuid(readOutcomeIdBytes(bytes, at)),
     subject: text(0),
@@ -301,6 +340,8 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
     ...(voice === 0 ? {} : { voice }),
     ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),
+    ...(reportedStakes === undefined ? {} : { reportedStakes }),
+    ...(incidentId === undefined ? {} : { incidentId }),
     ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };
 }

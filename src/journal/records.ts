@@ -32,7 +32,12 @@ export interface OutcomeRecord {
   subject: string;
   reporter: string;
   outcome: 0 | 1;
+  /** In the bureau's unit of account. */
   stakes: number;
+  /** The stakes as reported, where the tenant's unit is another. */
+  reportedStakes?: number;
+  /** The incident that it belongs to, as its tenant names it. */
+  incidentId?: string;
   gradeIndex: number;
   signature: Signature;
   settledAtMs: number;

@@ -94,10 +94,11 @@ function isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
       encodeAgentKey(signed.subject) === record.subject &&
       signed.reporter === record.reporter &&
       signed.outcome === record.outcome &&
-      signed.stakes === record.stakes &&
+      signed.stakes === (record.reportedStakes ?? record.stakes) &&
       signed.grade === GRADES[record.gradeIndex] &&
       (signed.settled_at ?? record.settledAtMs) === record.settledAtMs &&
-      (signed.agent_fault ?? true) === record.isAgentFault
+      (signed.agent_fault ?? true) === record.isAgentFault &&
+      signed.incident_id === record.incidentId
     );
   } catch (thrown) {
     if (thrown instanceof ServiceFault) return false;

@@ -11,6 +11,7 @@ import type { OpenLedger } from "../ledger/client.ts";
 import { loadOrCreateServiceId } from "../ledger/service-id.ts";
 import { openOutcomeIntake } from "../threads/signatures/outcome-intake.ts";
 import { SignaturePool } from "../threads/signatures/pool.ts";
+import type { PolicySource } from "../policy/active-policy.ts";
 import type { OpenStore } from "../store/client.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
 
@@ -20,6 +21,8 @@ export interface ReportersOptions {
   /** The operator's own name for the deployment; else one is made once and kept. */
   readonly serviceId: string | undefined;
   readonly isSignatureRequired: boolean;
+  /** Of the tenants: their unit of stakes is journaled with each outcome. */
+  readonly policies: PolicySource;
   /** In a cluster: the nodes take one another's nonces. */
   readonly nonceSecret?: Uint8Array | undefined;
   /** Epoch ms; the system's when left out. */
@@ -45,7 +48,7 @@ export interface ReporterServices {
 }
 
 export function openReporters(options: ReportersOptions): ReporterServices {
-  const { paths, ledger, isSignatureRequired } = options;
+  const { paths, ledger, isSignatureRequired, policies } = options;
   const pool = new SignaturePool(ledger.keyEvents);
   const serviceId =
     options.serviceId ?? loadOrCreateServiceId(paths, () => `trustrank:${randomUUID()}`);
@@ -65,6 +68,7 @@ export function openReporters(options: ReportersOptions): ReporterServices {
       ledger,
       serviceId,
       isSignatureRequired,
+      policies,
       rememberedSinceMs,
       clock,
     }),

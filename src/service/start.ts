@@ -151,6 +151,7 @@ function openReporting(
     paths: claim.paths,
     ledger: evidence.ledger,
     store,
+    policies: evidence.policies,
     onNamespaceEvent: (event) => {
       evidence.owners.apply(event);
       subscribers.sendNamespace(event);

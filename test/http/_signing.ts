@@ -167,6 +167,7 @@ export async function openService(
     ledger,
     serviceId: SERVICE_ID,
     isSignatureRequired: options.isSignatureRequired ?? false,
+    policies: book,
     clock: now,
     onNamespaceEvent: (event) => owners.apply(event),
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,

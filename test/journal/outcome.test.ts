@@ -1,6 +1,8 @@
 // An outcome survives the trip through journal bytes, whatever its members hold.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { hashIncident } from "../../src/contract/incidents.ts";
+import { DAY_MS } from "../../src/contract/units.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import { decodeFoldedOutcome, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
@@ -38,10 +40,18 @@ const members: fc.Arbitrary<OutcomeRecord> = fc.record({
   body: fc.uint8Array({ maxLength: 4096 }),
 });
 const voices = fc.integer({ min: VOICE_STRANGER, max: VOICE_MAX });
+const rareMembers = fc.record(
+  {
+    reportedStakes: fc.double({ min: 0, max: 1e12, noNaN: true }),
+    incidentId: text(128).filter((id) => id !== ""),
+  },
+  { requiredKeys: [] },
+);
 const records = fc
-  .tuple(members, fc.boolean(), fc.boolean(), fc.option(voices))
-  .map(([record, isGiven, isFirstParty, voice]): OutcomeRecord => ({
+  .tuple(members, fc.boolean(), fc.boolean(), fc.option(voices), rareMembers)
+  .map(([record, isGiven, isFirstParty, voice, rare]): OutcomeRecord => ({
     ...record,
+    ...rare,
     ...(isGiven ? { isTimeGiven: true } : {}),
     ...(isFirstParty ? { isFirstParty } : {}),
     // A signed outcome is its reporter's, whichever key it came with.
@@ -88,6 +98,12 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
             ),
             settledAtMs: record.settledAtMs,
             voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : (record.voice ?? 0),
+            incidentAtMs:
+              record.signature !== "bureau" && record.recordedAtMs - record.settledAtMs > DAY_MS
+                ? record.recordedAtMs
+                : record.settledAtMs,
+            incident:
+              record.incidentId === undefined ? 0 : hashIncident(record.tenant, record.incidentId),
           });
         }
         expect(readOutcomeRecordedAtMs(bytes, at)).toBe(record.recordedAtMs);
@@ -126,12 +142,27 @@ test("the content is what was said, not the bytes it came in nor who vouches for
     { action: "" },
     { requestId: "r" },
     { settledAtMs: 7 },
+    { incidentId: "outage" },
+    { reportedStakes: 3 },
   ];
   for (const change of changes) expect(contentOf({ stakes: 0, ...change })).not.toBe(first);
   // The same letters in another member say another thing.
   expect(contentOf({ action: "ab", requestId: "c" })).not.toBe(
     contentOf({ action: "a", requestId: "bc" }),
   );
+});
+
+test("what was said is compared in the tenant's unit, whatever it is by now", () => {
+  const said = contentOf({ stakes: 12 });
+  expect(contentOf({ stakes: 24, reportedStakes: 12 })).toBe(said);
+  expect(contentOf({ stakes: 12, reportedStakes: 24 })).not.toBe(said);
+});
+
+test("a record without rare members has the bytes that it had before there were any", () => {
+  const { bytes } = runOf([recordOf(1, { signature: "reporter", recordedAtMs: 9 })]);
+  const record = decodeOutcome(bytes, 0);
+  expect("reportedStakes" in record || "incidentId" in record).toBe(false);
+  expect(Buffer.from(record.body).toString()).toBe('{"n":1}');
 });
 
 test("a time that the sender did not name is not content, one that it named is", () => {

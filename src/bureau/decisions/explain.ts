@@ -127,10 +127,11 @@ function describeEvidence(
     first_seen_at: formatEpochMsOrNull(reading.firstSeenMs),
     last_outcome_at: formatEpochMsOrNull(reading.lastOutcomeMs),
     last_failure_at: formatEpochMsOrNull(reading.lastFailureMs),
+    last_heard_at: formatEpochMsOrNull(reading.heardAtMs),
+    incidents_capped: reading.cappedFailures,
     max_proven_stakes: reading.stakesProven / active.terms.connect.unit,
     silent_days: reading.silentDays < 0 ? null : Math.floor(reading.silentDays),
     stale_since: isSilent(reading, active.terms.connect) ? formatEpochMsOrNull(staleAtMs) : null,
-    incidents_capped: 0,
   };
 }
 

@@ -28,7 +28,7 @@ export async function recordOutcomeBatch(
 ): Promise<ReceiptOrFault[]> {
   const { signed } = call;
   const nowMs = services.clock();
-  const sender = selectOutcomeSender(call.principal);
+  const sender = selectOutcomeSender(call.principal, services.policies);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault =

@@ -9,6 +9,8 @@ import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
+import type { PolicySource } from "../../policy/active-policy.ts";
+import { readStakesUnit } from "../../policy/stakes-unit.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { findEarlierReceipt } from "./earlier-receipts.ts";
@@ -19,15 +21,16 @@ import { isReservedAgent } from "../../contract/identifiers.ts";
 export interface OutcomeSender extends Pick<Principal, "tenant" | "voice" | "isFirstParty"> {
   /** May report in any name. */
   readonly isAdmin: boolean;
+  /** What one unit of the tenant's stakes is in the bureau's unit of account; above 0. */
+  readonly stakesUnit: number;
 }
 
-export function selectOutcomeSender({
-  tenant,
-  voice,
-  isFirstParty,
-  scopes,
-}: Principal): OutcomeSender {
-  return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin") };
+export function selectOutcomeSender(
+  { tenant, voice, isFirstParty, scopes }: Principal,
+  policies: PolicySource,
+): OutcomeSender {
+  const stakesUnit = readStakesUnit(policies.findActivePolicy(tenant).policy);
+  return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin"), stakesUnit };
 }
 
 /** Fault of an unsigned report in the name of another tenant's agent, or undefined. */
@@ -55,7 +58,7 @@ export async function recordOutcome(
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
-  const sender = selectOutcomeSender(call.principal);
+  const sender = selectOutcomeSender(call.principal, services.policies);
   signed?.assertReporter(request.reporter);
   const forged =
     signed === undefined && findUnsignedReporterFault(services.owners, request.reporter, sender);
@@ -116,7 +119,7 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const sender = selectOutcomeSender(call.principal);
+      const sender = selectOutcomeSender(call.principal, services.policies);
       const record = buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
       record.isFirstParty = true;
       record.signature = "bureau";
@@ -178,7 +181,7 @@ function createOutcomeFault(code: OutcomeFaultCode, pointer: string, detail: str
 function buildOutcomeRecord(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
-  { tenant, voice, isFirstParty }: OutcomeSender,
+  { tenant, voice, isFirstParty, stakesUnit }: OutcomeSender,
   { settledAtMs, nowMs }: { readonly settledAtMs: number; readonly nowMs: number },
 ): OutcomeRecord {
   return {
@@ -187,7 +190,9 @@ function buildOutcomeRecord(
     subject: encodeAgentKey(request.subject),
     reporter: request.reporter,
     outcome: request.outcome,
-    stakes: request.stakes,
+    stakes: request.stakes * stakesUnit,
+    ...(stakesUnit === 1 ? {} : { reportedStakes: request.stakes }),
+    ...(request.incident_id === undefined ? {} : { incidentId: request.incident_id }),
     gradeIndex: GRADES.indexOf(request.grade),
     signature: "none",
     settledAtMs,

@@ -1,6 +1,7 @@
 // Messages of the routes that report outcomes: alone, in a batch, imported.
 import { FAULT_CODES } from "../faults.ts";
 import {
+  INCIDENT_ID_LENGTH_MAX,
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
   REQUEST_ID_LENGTH_MAX,
@@ -44,6 +45,12 @@ export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
   action: t.makeOptional(t.action),
   request_id: t.makeOptional(
     t.withDescription(t.defineToken(REQUEST_ID_LENGTH_MAX), "The verdict that it settles."),
+  ),
+  incident_id: t.makeOptional(
+    t.withDescription(
+      t.defineToken(INCIDENT_ID_LENGTH_MAX),
+      "Failures of a subject under one name of the tenant count as those of one hour.",
+    ),
   ),
 });
 export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;

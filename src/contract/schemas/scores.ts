@@ -261,13 +261,15 @@ export const AgentExplanation = t.defineMessage("AgentExplanation", {
     reported: t.integer,
     ...t.repeatSchema(t.number, "successes_90d", "failures_90d", "successes_14d", "failures_14d"),
     ...t.repeatSchema(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
+    /** Last heard of by weight: a light outcome moves it part of the way. */
+    last_heard_at: t.timeOrNull,
+    /** Failures that the cap of an incident made count for less, or for nothing. */
+    incidents_capped: t.integer,
     max_proven_stakes: t.number,
     /** Days since the agent was heard of, by weight; null for never. */
     silent_days: t.numberOrNull,
     /** The record has been silent for longer than the policy allows; else null. */
     stale_since: t.timeOrNull,
-    /** Failures that counted for less because they belong to one incident. */
-    incidents_capped: t.integer,
   }),
   /** Stakes, in the tenant's unit, that a request without stakes counts for, by level. */
   assumed_stakes: t.defineObject({ L2: t.number, L3: t.number }),

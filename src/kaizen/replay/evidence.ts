@@ -100,6 +100,8 @@ class EvidenceTable {
   /** Number of each agent's namespace, in order of first occurrence. */
   readonly #namespaceOf = new Map<string, number>();
   #count = 0;
+  /** Rows of outcomes that are scored and not folded yet. */
+  readonly #rowOf = new Map<number, number>();
   /** rho of the row's reporter, where it is in force. */
   readonly #credibility: Float64Array;
 
@@ -147,6 +149,7 @@ class EvidenceTable {
     reader.check(subject, stakes, timeMs);
     appendLegRow(check.rows, reader.legWords, reader.baseRate);
     const row = this.#count++;
+    this.#rowOf.set(i, row);
     check.failures[row] = history.failures[i]!;
     check.subjects[row] = history.subjects[i]!;
     check.reporters[row] = history.reporters[i]!;
@@ -158,6 +161,14 @@ class EvidenceTable {
     const grade = config.grade_weights[history.grades[i]!]!;
     this.#credibility[row] = rho;
     check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
+  }
+
+  /** What an incident's cap left of an outcome is all that it teaches. */
+  weighByShare(i: number, share: number): void {
+    const row = this.#rowOf.get(i);
+    if (row === undefined) return;
+    this.#rowOf.delete(i);
+    this.check.weights[row]! *= share;
   }
 
   #namespaceNumber(name: string): number {
@@ -244,6 +255,7 @@ export function replayEvidence(
   const { writer, reader, clockMs } = replayHistory(history, config, {
     wanted: chosen,
     visit: (scorer, i, rho) => table.score(scorer, i, rho),
+    onFolded: (i, share) => table.weighByShare(i, share),
     onShare,
   });
   return {

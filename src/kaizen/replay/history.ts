@@ -83,6 +83,8 @@ export interface OutcomeHistory {
   signatures: NumericColumn;
   /** Who answers for each: see `FoldedOutcome`. */
   voices: NumericColumn;
+  /** Number of the incident that each names, 0 for none; absent: none does. */
+  incidents?: NumericColumn;
   settledMs: NumericColumn;
   recordedMs: NumericColumn;
   /** Batches of credibility, and the outcome before which each was recorded. */
@@ -142,6 +144,7 @@ class HistoryColumns {
   readonly #grades = createByteColumn();
   readonly #signatures = createByteColumn();
   readonly #voices = createWordColumn();
+  readonly #incidents = createWordColumn();
   readonly #settledMs = createDoubleColumn();
   readonly #recordedMs = createDoubleColumn();
 
@@ -160,6 +163,7 @@ class HistoryColumns {
     this.#grades.push(folded.gradeIndex);
     this.#signatures.push(folded.signatureIndex);
     this.#voices.push(folded.voice);
+    this.#incidents.push(folded.incident);
     this.#settledMs.push(folded.settledAtMs);
     this.#recordedMs.push(recordedMs);
   }
@@ -184,6 +188,7 @@ class HistoryColumns {
       grades: this.#grades.values(),
       signatures: this.#signatures.values(),
       voices: this.#voices.values(),
+      incidents: this.#incidents.values(),
       settledMs: this.#settledMs.values(),
       recordedMs: this.#recordedMs.values(),
       standings,

@@ -1,6 +1,7 @@
 // Replay of a history through a private engine memory, in the order of recording. An outcome is looked
 // at once everything recorded before it settled has been folded and nothing else: a decision never
 // sees its own outcome, nor one that had not come in yet.
+import { computeIncidentTimeMs } from "../../contract/incidents.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { OutcomeHistory } from "./history.ts";
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
@@ -105,16 +106,20 @@ class EventCursor {
   }
 }
 
-function foldHistoryOutcome(writer: TableWriter, history: OutcomeHistory, i: number): void {
-  writer.fold({
+/** Returns the share of its weight that it counted for. */
+function foldHistoryOutcome(writer: TableWriter, history: OutcomeHistory, i: number): number {
+  const settledAtMs = history.settledMs[i]!;
+  return writer.fold({
     subject: history.agents[history.subjects[i]!]!,
     reporter: history.agents[history.reporters[i]!]!,
     outcome: history.failures[i] === 1 ? 0 : 1,
     stakes: history.stakes[i]!,
     gradeIndex: history.grades[i]!,
     signatureIndex: history.signatures[i]!,
-    settledAtMs: history.settledMs[i]!,
+    settledAtMs,
     voice: history.voices[i]!,
+    incidentAtMs: computeIncidentTimeMs(settledAtMs, history.recordedMs[i]!),
+    incident: history.incidents?.[i] ?? 0,
   });
 }
 
@@ -124,6 +129,8 @@ interface ReplayVisit {
   readonly wanted: Uint32Array;
   /** Called for each of them, in order of settling. */
   readonly visit: OutcomeVisitor;
+  /** Called for every outcome once it is folded, with the share of its weight that counted. */
+  readonly onFolded?: (i: number, share: number) => void;
   /** Called with the progress, 0 to 1. */
   readonly onShare: (share: number) => void;
 }
@@ -132,7 +139,7 @@ interface ReplayVisit {
 export function replayHistory(
   history: OutcomeHistory,
   config: ScoringConfig,
-  { wanted, visit, onShare }: ReplayVisit,
+  { wanted, visit, onFolded, onShare }: ReplayVisit,
 ): ReplayedTable {
   const count = history.subjects.length;
   const memory = createEngineMemory();
@@ -155,7 +162,8 @@ export function replayHistory(
     assessments.foldUpTo(i, clockMs, visitUpTo);
     visitUpTo(clockMs);
     events.applyAt(i);
-    foldHistoryOutcome(writer, history, i);
+    const share = foldHistoryOutcome(writer, history, i);
+    onFolded?.(i, share);
     if (i % CHUNK === 0) onShare(i / count);
   }
   events.applyAt(count);

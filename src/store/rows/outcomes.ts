@@ -190,7 +190,7 @@ function appendOutcome(appender: RowAppender, record: OutcomeRecord, lsn: number
   appendAgent(appender, record.subject);
   appendAgent(appender, record.reporter);
   appender.appendUTinyInt(record.outcome);
-  appender.appendDouble(record.stakes);
+  appender.appendDouble(record.reportedStakes ?? record.stakes);
   appender.appendVarchar(GRADES[record.gradeIndex] ?? "");
   appender.appendVarchar(record.signature);
   appender.appendInstant(record.settledAtMs);

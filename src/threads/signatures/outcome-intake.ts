@@ -14,6 +14,7 @@ import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
 import { buildReceipt } from "../../ledger/receipts.ts";
 import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
+import type { PolicySource } from "../../policy/active-policy.ts";
 import type { SignaturePool } from "./pool.ts";
 import type { IntakeFrames } from "./worker.ts";
 import { decodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
@@ -24,6 +25,7 @@ export interface IntakeOptions {
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
   readonly rememberedSinceMs: () => number;
+  readonly policies: PolicySource;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -42,7 +44,7 @@ async function readAndAppendBatch(
     ...document,
     serviceId,
     isSignatureRequired,
-    ...selectOutcomeSender(principal),
+    ...selectOutcomeSender(principal, options.policies),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };

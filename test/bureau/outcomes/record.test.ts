@@ -7,6 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Bureau, OutcomeContext } from "../../../src/bureau/bureau.ts";
 import { openBureau } from "../../../src/bureau/open.ts";
+import { buildRecordOrFault, selectOutcomeSender } from "../../../src/bureau/outcomes/record.ts";
+import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+import { createActivePolicy, type PolicySource } from "../../../src/policy/active-policy.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
@@ -101,6 +104,19 @@ describe("recorded outcomes", () => {
     expect(bureau.explainScore(request.subject, call).known).toBe(false);
   });
 
+  it("count as one hour's where failures name one incident of their tenant", async () => {
+    const subject = "agent://a/outage";
+    for (let i = 0; i < 3; i++) await record(outcome({ subject }));
+    const failed = { subject, outcome: 0, incident_id: "outage-7", grade: "onchain" } as const;
+    const weigh = { principal: { ...call.principal, isFirstParty: true } };
+    for (let i = 0; i < 5; i++) {
+      await record(outcome({ ...failed, settled_at: nowMs - i * 7_200_000 }), weigh);
+    }
+    const { evidence } = bureau.explainScore(subject, call);
+    expect(evidence.incidents_capped).toBe(2);
+    expect(evidence.last_heard_at).toBe(new Date(nowMs).toISOString());
+  });
+
   it("are refused outside the window of time", async () => {
     await expect(record(outcome({ settled_at: nowMs + 60_000 }))).resolves.toBeDefined();
     await expect(record(outcome({ settled_at: nowMs - 7 * DAY_MS }))).resolves.toBeDefined();
@@ -122,6 +138,26 @@ describe("recorded outcomes", () => {
       await expect(record(outcome(party))).rejects.toMatchObject({ code: "reserved_agent" });
     }
     expect(ledger.position()).toBe(before);
+  });
+});
+
+describe("stakes", () => {
+  const source = (unit?: number): PolicySource => {
+    const policy = unit === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, stakes: { unit } };
+    const active = createActivePolicy(policy);
+    return { findActivePolicy: () => active, findPolicyVersion: () => undefined };
+  };
+  const recorded = (unit?: number) => {
+    const sender = selectOutcomeSender(call.principal, source(unit));
+    return buildRecordOrFault({ outcomeIds: { next: () => "" } }, outcome(), sender, nowMs);
+  };
+
+  it("are journaled in the unit of account, beside what was reported in another", () => {
+    expect(recorded(0.01)).toMatchObject({ stakes: 0.05, reportedStakes: 5 });
+    for (const unit of [undefined, 1]) {
+      expect(recorded(unit)).toMatchObject({ stakes: 5 });
+      expect(recorded(unit)).not.toHaveProperty("reportedStakes");
+    }
   });
 });
 

@@ -51,6 +51,24 @@ describe("outcomes that may train", () => {
     const counterparty = CONFIG.grade_weights[3]! * CONFIG.signature_weights[1]!;
     expect(weights.subarray(0, 200).every((weight) => weight === counterparty)).toBe(true);
   });
+
+  it("teach as much as the cap of their incident left of them", async () => {
+    const stage = await openOne();
+    const [first] = outcomesOf(1, 1);
+    const failed = Array.from({ length: 10 }, (_, i) => ({
+      ...outcomesOf(1, i + 1)[i]!,
+      subject: "agent://shop/outage",
+      reporter: `agent://shop/customer-${i}`,
+      outcome: 0 as const,
+      stakes: 250,
+      settledAtMs: first!.settledAtMs,
+    }));
+    await stage.ledger.appendBatch(failed);
+    const { weights } = evidenceOf(stage);
+    const counterparty = CONFIG.grade_weights[3]! * CONFIG.signature_weights[1]!;
+    const full = Array.from({ length: 5 }, () => counterparty);
+    expect([...weights.subarray(0, 10)]).toEqual([...full, 0, 0, 0, 0, 0]);
+  });
 });
 
 describe("rows of a sample", () => {

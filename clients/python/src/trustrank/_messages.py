@@ -43,6 +43,8 @@ class Outcome(TypedDict, total=False):
     action: str
     #: The verdict that it settles.
     request_id: str
+    #: Failures of a subject under one name of the tenant count as those of one hour.
+    incident_id: str
 
 
 @dataclass(frozen=True)
