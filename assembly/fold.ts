@@ -33,6 +33,8 @@ import {
   WORD_GRADE_WEIGHTS,
   WORD_HEARD_WEIGHT,
   WORD_LONG_HALF_LIFE,
+  WORD_PAIR_CAP,
+  WORD_PROVEN_FROM,
   WORD_REPORTER_VARIANCE,
   WORD_SHOCK_RESIDUAL,
   WORD_SHORT_HALF_LIFE,
@@ -62,6 +64,9 @@ import {
   strangerWeight,
   wasFirstWord,
 } from "./weight.ts";
+
+/** ln 3: what one voice adds to the logarithm of proven stakes. */
+const LN_3: f64 = 1.0986122886681098;
 
 /**
  * Folds one outcome. `failure` is 1 for a failure; `hourMs` is the time whose hour an incident is of,
@@ -318,7 +323,7 @@ function countSubject(
       }
     }
   } else if (fresh > enough) {
-    proven = max(proven, stakes);
+    proven = risen(config, proven, stakes, weight);
   }
   store<f32>(row, <f32>proven, ROW_STAKES_PROVEN);
   store<u32>(row, load<u32>(row, ROW_OUTCOMES) + counted, ROW_OUTCOMES);
@@ -337,6 +342,20 @@ function hear(config: u32, row: u32, weight: f64, seconds: u32): void {
   if (heard == 0 || seconds <= heard) return;
   const part = min(1.0, weight / word(config, WORD_HEARD_WEIGHT));
   store<u32>(row, heard + <u32>(<f64>(seconds - heard) * part), ROW_HEARD_AT);
+}
+
+/**
+ * Proven stakes after a success at `stakes`: their logarithm goes by the success's weight toward that
+ * of its stakes, and by no more than a factor of three for the whole mass that the pair cap gives one
+ * voice. Stakes up to WORD_PROVEN_FROM are proven at once.
+ */
+function risen(config: u32, proven: f64, stakes: f64, weight: f64): f64 {
+  const from = word(config, WORD_PROVEN_FROM);
+  const base = max(proven, min(stakes, from));
+  const start = max(proven, from);
+  if (stakes <= start) return base;
+  const most = LN_3 / word(config, WORD_PAIR_CAP);
+  return start * Math.exp(weight * min(Math.log(stakes / start), most));
 }
 
 function countReporter(config: u32, row: u32, y: f64, weight: f64, timeMs: f64): void {

@@ -39,18 +39,21 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
   FAILURE_HISTORY: ({ outcomes }, { subject }) => hasFailed(outcomes, subject, Infinity, 0),
   RECENT_FAILURE: ({ outcomes }, { subject, nowMs }) => hasFailed(outcomes, subject, 90, nowMs),
   NEGATIVE_TREND: ({ outcomes }, { subject, nowMs }) => hasFailed(outcomes, subject, 29, nowMs),
-  STAKE_ABOVE_PROVEN: ({ outcomes, config }, { subject, stakes, nowMs }) =>
-    !outcomes.some((each) => {
+  STAKE_ABOVE_PROVEN: ({ outcomes, config }, { subject, stakes, nowMs }) => {
+    const faded = (atMs: number) => (nowMs - atMs) / DAY_MS / config.half_life_stakes_days;
+    // A reporter's only word of a subject meets no cap. Below a third of its stakes it lifts in full.
+    const lifting = outcomes.filter((each) => {
       if (each.subject !== subject || each.outcome === 0 || !isHeavy(each)) return false;
       // A stranger's word proves no stakes.
       if ((each.voice ?? 0) >= VOICE_STRANGER) return false;
       const said = outcomes.filter((o) => o.subject === subject && o.reporter === each.reporter);
-      const days = (nowMs - each.settledAtMs) / DAY_MS;
-      // A reporter's only word of a subject meets no cap: it proves its stakes, less their decay.
-      return (
-        said.length === 1 && each.stakes * 2 ** (-days / config.half_life_stakes_days) > stakes
-      );
-    }),
+      return said.length === 1 && each.stakes * 2 ** -faded(each.settledAtMs) > 3 * stakes;
+    });
+    const oldest = Math.min(nowMs, ...lifting.map((each) => each.settledAtMs));
+    const lift = (HEAVY_WEIGHT_MIN * Math.log(3)) / config.pair_cap;
+    const proven = lifting.length * lift - Math.LN2 * faded(oldest);
+    return lifting.length === 0 || proven <= Math.log(stakes / config.stakes_free!);
+  },
   LOW_CREDIBILITY_EVIDENCE: ({ flags }, { subject }) =>
     ((flags.get(subject) ?? 0) & STANDING_BITS.discounted) !== 0,
   CONCENTRATED_REPORTERS: ({ outcomes }, { subject }) => repeats(outcomes, subject),
@@ -82,6 +85,9 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
 function countOf(texts: readonly FoldAssessment[], agent: string, kindIndex: number): number {
   return texts.filter((text) => text.agent === agent && text.kindIndex === kindIndex).length;
 }
+
+/** Weight of such an outcome that no cap thins. */
+const HEAVY_WEIGHT_MIN = 0.9;
 
 /** Folded at more than half of a full weight, whatever its stakes above the middle. */
 function isHeavy(outcome: FoldOutcome): boolean {

@@ -37,6 +37,9 @@ function expectSameRecord(reader: EngineReader, reference: ReferenceBureau, id: 
   const agent = reference.agents.get(id);
   expect(details.cappedFailures, `${id} capped`).toBe(agent?.incidents.capped ?? 0);
   expect(details.outcomeCount, `${id} outcomes`).toBe(agent?.outcomes ?? 0);
+  const proven = agent?.proven ?? 0;
+  const seen = reader.explain(id, agent?.subjectAt ?? 0).stakesProven;
+  expect(Math.abs(seen - proven), `${id} proven`).toBeLessThan(TOLERANCE * Math.max(1, proven));
   // A share of a way in whole seconds: the last bit of a weight may round it the other way.
   expect(Math.abs(details.heardAtMs - (agent?.heardAt ?? 0)), `${id} heard`).toBeLessThan(5001);
 }

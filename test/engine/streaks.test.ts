@@ -88,8 +88,11 @@ test("a record vouches for ten times the stakes that it has proven", () => {
   const { report, reader } = openTable();
   report(1000, 1, END_MS, 60, 5);
   const risk = (stakes: number) => reader.check(SUBJECT, stakes, END_MS).failureProbability;
-  expect(risk(49)).toBe(risk(5));
-  expect(risk(60)).toBeGreaterThan(3 * risk(49));
+  const proven = reader.explain(SUBJECT, END_MS).stakesProven;
+  expect(proven).toBeGreaterThan(4.5);
+  expect(proven).toBeLessThanOrEqual(5);
+  expect(risk(9.9 * proven)).toBe(risk(5));
+  expect(risk(60)).toBeGreaterThan(3 * risk(9.9 * proven));
   // Never worse than an agent without a record.
   const unknown = reader.check("agent://t/unknown", 60, END_MS).failureProbability;
   expect(risk(60)).toBeLessThanOrEqual(unknown);

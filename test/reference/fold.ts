@@ -315,7 +315,13 @@ export class ReferenceFold {
     }
     let proven = v.proven;
     if (v.subjectAt > 0) proven *= 2 ** (-days(v.subjectAt, t) / c.half_life_stakes_days);
-    if (y === 0 && fresh > c.failure_weight_min) proven = Math.max(proven, stakes);
+    if (y === 0 && fresh > c.failure_weight_min) {
+      const from = c.stakes_free!;
+      const start = Math.max(proven, from);
+      const way = Math.min(w * Math.log(stakes / start), (w * Math.log(3)) / c.pair_cap);
+      if (stakes > start) proven = start * Math.exp(way);
+      else proven = Math.max(proven, Math.min(stakes, from));
+    }
     v.proven = Math.fround(proven);
     v.outcomes++;
     v.subjectAt = Math.max(v.subjectAt, t);
