@@ -3,6 +3,6 @@
 import type { Policy } from "../contract/policy.ts";
 
 /** Factor from the tenant's stakes to the unit of account, above 0; 1 where its policy names none. */
-export function readStakesUnit(policy: Policy & { stakes?: { unit?: number } }): number {
+export function readStakesUnit(policy: Policy): number {
   return policy.stakes?.unit ?? 1;
 }
