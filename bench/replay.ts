@@ -6,6 +6,7 @@ import { FEATURES } from "../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
+import type { TableReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
 import {
@@ -35,34 +36,78 @@ export function foldRating(writer: TableWriter, rating: RatedOutcome): void {
   });
 }
 
-/** Walks the stream once: scores both models before each outcome, folds it `lagDays` later. */
+/** When outcomes become known. */
+export interface Delay {
+  readonly days: number;
+  /** Which ones are late; the others are known at once. */
+  readonly of: "all" | "failures";
+}
+
+export const ALL_AT_ONCE: Delay = { days: 0, of: "all" };
+
+/** How a stream is walked. */
+export interface Walk {
+  readonly config: ScoringConfig;
+  readonly delay: Delay;
+  readonly isRobust?: boolean;
+  /** First row that is visited; all are folded. */
+  readonly from?: number;
+}
+
+/**
+ * Walks the stream once and calls `visit` at each outcome, before it is folded: the reader knows what
+ * became known strictly earlier.
+ */
+export function walkStream(
+  outcomes: readonly RatedOutcome[],
+  { config, delay, isRobust = false, from = 0 }: Walk,
+  visit: (reader: TableReader, row: number) => void,
+): void {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const reader = openEngineReader(memory, 1);
+  const batch = isRobust ? new CredibilityBatch(outcomes, config) : undefined;
+  const arrivals = orderByArrival(outcomes, delay);
+  let folded = 0;
+  outcomes.forEach(({ timeMs }, row) => {
+    for (; folded < arrivals.length; folded++) {
+      const { past, knownMs } = arrivals[folded]!;
+      if (knownMs >= timeMs) break;
+      foldRating(writer, past);
+    }
+    batch?.advance(writer, folded, timeMs);
+    if (row >= from) visit(reader, row);
+  });
+}
+
+/** The outcomes in the order in which they become known, with the time, epoch ms. */
+export function orderByArrival(outcomes: readonly RatedOutcome[], { days, of }: Delay) {
+  const arrivals = outcomes.map((past) => {
+    const isLate = of === "all" || past.failure === 1;
+    return { past, knownMs: past.timeMs + (isLate ? days * DAY_MS : 0) };
+  });
+  return arrivals.toSorted((a, b) => a.knownMs - b.knownMs);
+}
+
+/** Rows of both models for a fit, each as it read before its outcome; all are known `lagDays` later. */
 export function replay(
-  outcomes: RatedOutcome[],
+  outcomes: readonly RatedOutcome[],
   config: ScoringConfig,
   lagDays: number,
   isRobust = false,
 ) {
-  const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, config, SEED);
-  const reader = openEngineReader(memory, 1);
   const check = createScorecardRows(outcomes.length);
   const handshake = createScorecardRows(outcomes.length);
   const failures = Uint8Array.from(outcomes, (o) => o.failure);
-  const batch = isRobust ? new CredibilityBatch(outcomes, config) : undefined;
-  let folded = 0;
   const startedAt = performance.now();
-  for (const { reporter, subject, timeMs } of outcomes) {
-    for (; folded < outcomes.length; folded++) {
-      const past = outcomes[folded]!;
-      if (past.timeMs + lagDays * DAY_MS >= timeMs) break;
-      foldRating(writer, past);
-    }
-    batch?.advance(writer, folded, timeMs);
+  const walk: Walk = { config, delay: { days: lagDays, of: "all" }, isRobust };
+  walkStream(outcomes, walk, (reader, row) => {
+    const { reporter, subject, timeMs } = outcomes[row]!;
     reader.handshake(reporter, subject, 0, timeMs);
     appendLegRow(handshake, reader.legWords, reader.baseRate);
     reader.check(subject, 0, timeMs);
     appendLegRow(check, reader.legWords, reader.baseRate);
-  }
+  });
   const rowsPerSecond = (outcomes.length / (performance.now() - startedAt)) * 1000;
   return { check, handshake, failures, rowsPerSecond };
 }

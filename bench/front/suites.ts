@@ -51,6 +51,7 @@ export const GROUPS: Readonly<Record<string, Files>> = {
     "eval:trust": "bench/eval-trust.ts",
     "eval:attacks": "bench/attacks-default.ts",
     "eval:verdicts": "bench/eval-verdicts.ts",
+    "eval:stakes": "bench/eval-stakes.ts",
     "eval:import": "bench/eval-import.ts",
     "eval:grounding": "bench/eval-grounding.ts",
     "eval:kaizen": "bench/eval-kaizen.ts",
