@@ -1,28 +1,35 @@
-// eval:verdicts: who is let through by the default policy on a real stream, level by level. The
-// engine replays the stream, every outcome is judged from the history strictly before it, and the
-// service's own policy function decides. Weights and borders are fitted on what came before the
-// judged part; the shipped ones stand beside them. One JSON object on the last line of stdout.
+// eval:verdicts: who is let through by the default policy on a real stream where no stakes are named, level by
+// level. The engine replays the stream, every outcome is judged from the history strictly before it, and the
+// service's own policy function decides on the engine's reading. Weights and borders are fitted on what came
+// before the judged part; the shipped ones stand beside them. Outcomes are known at once and, in `lag7`,
+// after seven days. They are folded with drawn stakes (drawn-stakes.ts): the size of a rating is no amount, and
+// as one it would take a third of most outcomes' weight; --stakes ratings uses it nevertheless, as an import
+// does. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { applyPolicyRules, createRuleInputs } from "../src/policy/rules.ts";
-import type { PolicyRisk } from "../src/policy/rules.ts";
-import { DEFAULT_POLICY } from "../src/contract/policy.ts";
-import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
+import { DEFAULT_POLICY, MINIMUM_SCORES_DEFAULT } from "../src/contract/policy.ts";
+import { FEATURES, VERDICT } from "../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
+import type { AgentScore } from "../src/engine/reading.ts";
 import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
 import { fitDenialThreshold } from "../src/kaizen/model/forecast-metrics.ts";
 import {
-  readCoefficients,
   fitScorecard,
   isThinRow,
-  computeRowDeviation,
   computeRowLogit,
   replaceCoefficients,
 } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
+import { createActivePolicy } from "../src/policy/active-policy.ts";
+import { fillHandshakeRuleInputs, fillRuleInputs } from "../src/policy/policy-query.ts";
+import type { PolicyQuery } from "../src/policy/policy-query.ts";
+import { applyPolicyRules, createRuleInputs } from "../src/policy/rules.ts";
+import { drawStakes } from "./drawn-stakes.ts";
+import { flagEstablished } from "./established.ts";
 import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
-import { replay, usableColumns } from "./replay.ts";
+import { replay, usableColumns, walkStream } from "./replay.ts";
+import type { Delay } from "./replay.ts";
 
 const TRAIN_FROM = 0.1;
 type Side = "check" | "handshake";
@@ -40,12 +47,21 @@ const HELD: Readonly<Record<Side, ReadonlySet<number>>> = {
   check: new Set([INTERCEPT, MEAN, BETA]),
   handshake: new Set([MEAN, BETA]),
 };
-/** A good agent that is established: reporters before, and share of failures before at most. */
-const ESTABLISHED_REPORTERS = 10;
-const ESTABLISHED_FAILURES = 0.02;
 const PARTS = { test: [0.8, 1], validation: [0.6, 0.8] } as const;
-const ALLOW = VERDICTS.indexOf("ALLOW");
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
+const LAG_DAYS = 7;
+/** Of the drawn stakes: nearly all count fully, so that another seed changes next to nothing. */
+const SEED = 1;
+const STAKES = ["drawn", "ratings"] as const;
+const LEVELS = ["L2", "L3"] as const;
+type Level = (typeof LEVELS)[number];
+
+const active = createActivePolicy(DEFAULT_POLICY);
+
+/** When outcomes become known, and who is established by what is known then. */
+interface Lag {
+  readonly delay: Delay;
+  readonly established: Uint8Array;
+}
 
 /** Rows [train, from) fit, rows [from, to) are judged. */
 interface Split {
@@ -54,108 +70,94 @@ interface Split {
   to: number;
 }
 
-/** One of the established good, by what was settled strictly before each outcome. */
-function establishedRows(outcomes: readonly RatedOutcome[]): Uint8Array {
-  const reporters = new Map<string, Set<string>>();
-  const failures = new Map<string, number>();
-  const counts = new Map<string, number>();
-  const established = new Uint8Array(outcomes.length);
-  let settled = 0;
-  outcomes.forEach(({ subject, timeMs }, row) => {
-    for (; outcomes[settled]!.timeMs < timeMs; settled++) {
-      const past = outcomes[settled]!;
-      const own = reporters.get(past.subject);
-      if (own === undefined) reporters.set(past.subject, new Set([past.reporter]));
-      else own.add(past.reporter);
-      failures.set(past.subject, (failures.get(past.subject) ?? 0) + past.failure);
-      counts.set(past.subject, (counts.get(past.subject) ?? 0) + 1);
-    }
-    const isBroad = (reporters.get(subject)?.size ?? 0) >= ESTABLISHED_REPORTERS;
-    const share = (failures.get(subject) ?? 0) / (counts.get(subject) ?? 1);
-    if (isBroad && share <= ESTABLISHED_FAILURES) established[row] = 1;
-  });
-  return established;
+interface Counts {
+  good: number;
+  bad: number;
+  established: number;
 }
 
-/** What the engine would tell the policy of one row, by its own rules (scoring 3 and 4);
- * records nearly forgotten count as denied here, though the engine spares them. */
-function riskOf(
-  rows: ScorecardRows,
-  row: number,
-  model: ScoringModel,
-  beta: Float64Array,
-  config: ScoringConfig,
-): PolicyRisk {
-  const eta = computeRowLogit(rows, row, beta);
-  const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
-  const failureProbability = sigmoid(eta);
-  const failureOptimistic = sigmoid(
-    eta - config.refuse_caution * computeRowDeviation(rows, row, model),
-  );
-  const isThin = isThinRow(rows, row, config);
-  const border = computeDenialThreshold(model, config);
-  return {
-    failureProbability,
-    failureOptimistic,
-    isThin,
-    isDenied: !isThin && failureProbability >= border,
-    isRefused: !isThin && failureOptimistic >= border,
-    decisionIndex: 0,
+/** Outcomes of one side let through and denied. */
+class SideTally {
+  readonly #seen: Counts = { good: 0, bad: 0, established: 0 };
+  readonly #allowed: Record<Level, Counts> = {
+    L2: { good: 0, bad: 0, established: 0 },
+    L3: { good: 0, bad: 0, established: 0 },
   };
-}
+  readonly #thin = { good: 0, bad: 0 };
+  readonly #denied = { good: 0, bad: 0 };
+  readonly #side: Side;
+  readonly #rules = createRuleInputs();
 
-/** Shares of outcomes let through and denied, under one model and the default policy. */
-function sharesOf(
-  side: Side,
-  rows: ScorecardRows,
-  failures: Uint8Array,
-  established: Uint8Array,
-  split: Split,
-  model: ScoringModel,
-  config: ScoringConfig,
-) {
-  const beta = readCoefficients(model);
-  const seen = { good: 0, bad: 0, established: 0 };
-  const allowed = { L2: { ...seen }, L3: { ...seen } };
-  const thin = { good: 0, bad: 0 };
-  const denied = { good: 0, bad: 0 };
-  for (let row = split.from; row < split.to; row++) {
-    const kind = failures[row] === 1 ? "bad" : "good";
-    const isEstablished = kind === "good" && established[row] === 1;
-    const risk = riskOf(rows, row, model, beta, config);
-    seen[kind]++;
-    if (isEstablished) seen.established++;
-    if (risk.isThin) thin[kind]++;
-    for (const level of ["L2", "L3"] as const) {
-      const rules = DEFAULT_POLICY.levels[level];
-      const bound = side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
-      const inputs = { ...createRuleInputs(level, rules, risk), allowUpTo: bound };
-      const { verdictIndex } = applyPolicyRules(inputs);
-      if (verdictIndex === ALLOW) {
-        allowed[level][kind]++;
-        if (isEstablished) allowed[level].established++;
+  constructor(side: Side) {
+    this.#side = side;
+  }
+
+  add(outcome: RatedOutcome, reading: AgentScore, isEstablished: boolean): void {
+    const kind = outcome.failure === 1 ? "bad" : "good";
+    const query: PolicyQuery = {
+      active,
+      reading,
+      agentId: outcome.subject,
+      nowMs: outcome.timeMs,
+      stakes: 0,
+      minimumScores: MINIMUM_SCORES_DEFAULT,
+      rules: this.#rules,
+    };
+    const fill = this.#side === "check" ? fillRuleInputs : fillHandshakeRuleInputs;
+    this.#seen[kind] += 1;
+    if (isEstablished) this.#seen.established += 1;
+    if (reading.isThin) this.#thin[kind] += 1;
+    for (const level of LEVELS) {
+      const { verdictIndex } = applyPolicyRules(fill(query, level));
+      if (verdictIndex === VERDICT.ALLOW) {
+        this.#allowed[level][kind] += 1;
+        if (isEstablished) this.#allowed[level].established += 1;
       }
-      if (level === "L2" && verdictIndex >= QUARANTINE) denied[kind]++;
+      if (level === "L2" && verdictIndex >= VERDICT.QUARANTINE) this.#denied[kind] += 1;
     }
   }
-  return {
-    l2_good_allowed: allowed.L2.good / seen.good,
-    l2_bad_allowed: allowed.L2.bad / seen.bad,
-    l2_established_allowed: allowed.L2.established / seen.established,
-    l3_good_allowed: allowed.L3.good / seen.good,
-    l3_bad_allowed: allowed.L3.bad / seen.bad,
-    l3_established_allowed: allowed.L3.established / seen.established,
-    hard_denied_good: denied.good / seen.good,
-    hard_denied_bad: denied.bad / seen.bad,
-    thin_good: thin.good / seen.good,
-    thin_bad: thin.bad / seen.bad,
-    deny_at: computeDenialThreshold(model, config),
-    outcomes: { ...seen },
-  };
+
+  buildShares() {
+    const seen = this.#seen;
+    const { L2, L3 } = this.#allowed;
+    return {
+      l2_good_allowed: L2.good / seen.good,
+      l2_bad_allowed: L2.bad / seen.bad,
+      l2_established_allowed: L2.established / seen.established,
+      l3_good_allowed: L3.good / seen.good,
+      l3_bad_allowed: L3.bad / seen.bad,
+      l3_established_allowed: L3.established / seen.established,
+      hard_denied_good: this.#denied.good / seen.good,
+      hard_denied_bad: this.#denied.bad / seen.bad,
+      thin_good: this.#thin.good / seen.good,
+      thin_bad: this.#thin.bad / seen.bad,
+      outcomes: { ...seen },
+    };
+  }
+}
+
+/** Shares of the judged part under one config, both sides. */
+function judge(outcomes: readonly RatedOutcome[], lag: Lag, split: Split, config: ScoringConfig) {
+  const tallies = { check: new SideTally("check"), handshake: new SideTally("handshake") };
+  const walk = { config, delay: lag.delay, from: split.from };
+  walkStream(outcomes.slice(0, split.to), walk, (reader, row) => {
+    const outcome = outcomes[row]!;
+    const { reporter, subject, timeMs } = outcome;
+    const isEstablished = lag.established[row] === 1;
+    // A reader's readings are reused: each is judged before the next is made.
+    const [reading] = reader.handshake(reporter, subject, 0, timeMs);
+    tallies.handshake.add(outcome, reading, isEstablished);
+    tallies.check.add(outcome, reader.check(subject, 0, timeMs), isEstablished);
+  });
+  const build = (side: Side) => ({
+    ...tallies[side].buildShares(),
+    deny_at: computeDenialThreshold(config[side], config),
+  });
+  return { check: build("check"), handshake: build("handshake") };
 }
 
 /** Weights by the training part, and the border that its successes allow. */
-function fitted(
+function fitModel(
   side: Side,
   rows: ScorecardRows,
   failures: Uint8Array,
@@ -170,15 +172,33 @@ function fitted(
     held: HELD[side],
   });
   if (fit === null) throw new Error(`the ${side} fit broke`);
-  const model = replaceCoefficients(config[side], fit.coefficients);
   const goods: number[] = [];
   for (let row = split.train; row < split.from; row++) {
     if (failures[row] === 1) continue;
-    const risk = riskOf(rows, row, model, fit.coefficients, config);
-    goods.push(risk.isThin ? 0 : risk.failureProbability);
+    const probability = 1 / (1 + Math.exp(-computeRowLogit(rows, row, fit.coefficients)));
+    goods.push(isThinRow(rows, row, config) ? 0 : probability);
   }
   // Above 1: closed, where there are too few successes for a guarantee.
-  return { ...model, deny_at: Math.min(2, fitDenialThreshold(goods)) };
+  const denyAt = Math.min(2, fitDenialThreshold(goods));
+  return { ...replaceCoefficients(config[side], fit.coefficients), deny_at: denyAt };
+}
+
+/** Shares under fitted weights and, in `shipped`, under the shipped ones. */
+function evaluate(outcomes: readonly RatedOutcome[], lagDays: number, split: Split) {
+  const delay = { days: lagDays, of: "all" } as const;
+  const lag = { delay, established: flagEstablished(outcomes, delay) };
+  const config = loadDefaultConfig();
+  process.stderr.write(`${outcomes.length} outcomes, known ${lagDays} days late\n`);
+  const { check, handshake, failures } = replay(outcomes, config, lagDays);
+  const fitted = {
+    ...config,
+    check: fitModel("check", check, failures, split, config),
+    handshake: fitModel("handshake", handshake, failures, split, config),
+  };
+  return {
+    ...judge(outcomes, lag, split, fitted),
+    shipped: judge(outcomes, lag, split, config),
+  };
 }
 
 function main(): void {
@@ -187,32 +207,27 @@ function main(): void {
       file: { type: "string" },
       format: { type: "string", default: "snap-ratings" },
       part: { type: "string", default: "test" },
-      "lag-days": { type: "string", default: "0" },
+      stakes: { type: "string", default: "drawn" },
     },
   });
   const part = PARTS[values.part as keyof typeof PARTS];
-  if (values.file === undefined || values.format !== "snap-ratings" || part === undefined) {
+  const stakes = STAKES.find((each) => each === values.stakes);
+  const isAsked = values.format === "snap-ratings" && part !== undefined && stakes !== undefined;
+  if (values.file === undefined || !isAsked) {
     process.stderr.write(
       "usage: eval:verdicts -- --file F [--format snap-ratings] [--part test|validation] " +
-        "[--lag-days N]\n",
+        "[--stakes drawn|ratings]\n",
     );
     process.exit(2);
   }
-  const outcomes = readRatings(values.file, "eval");
+  const rated = readRatings(values.file, "eval");
+  const outcomes = stakes === "drawn" ? drawStakes(rated, SEED, 1) : rated;
   const at = (share: number) => Math.floor(outcomes.length * share);
   const split = { train: at(TRAIN_FROM), from: at(part[0]), to: at(part[1]) };
-  const config = loadDefaultConfig();
-  process.stderr.write(`replaying ${outcomes.length} outcomes through the engine\n`);
-  const { check, handshake, failures } = replay(outcomes, config, Number(values["lag-days"]));
-  const established = establishedRows(outcomes);
-  const sidesOf = (modelOf: (side: Side, rows: ScorecardRows) => ScoringModel) => {
-    const judge = (side: Side, rows: ScorecardRows) =>
-      sharesOf(side, rows, failures, established, split, modelOf(side, rows), config);
-    return { check: judge("check", check), handshake: judge("handshake", handshake) };
-  };
   const report = {
-    ...sidesOf((side, rows) => fitted(side, rows, failures, split, config)),
-    shipped: sidesOf((side) => config[side]),
+    stakes,
+    ...evaluate(outcomes, 0, split),
+    lag7: evaluate(outcomes, LAG_DAYS, split),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }

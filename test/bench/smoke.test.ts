@@ -121,7 +121,8 @@ test.concurrent("bench -- eval:attacks: one ordinary key moves nobody far and ch
 
 test.concurrent("eval:verdicts and the back-test of the imported file find the same", async () => {
   const file = writeRatings();
-  const { shipped } = (await lastLine("bench/eval-verdicts.ts", "--file", file)) as {
+  const flags = ["--file", file, "--stakes", "ratings"];
+  const { shipped } = (await lastLine("bench/eval-verdicts.ts", ...flags)) as {
     shipped: Record<string, Record<string, number>>;
   };
   const command = "src/cli/trustrank.ts";
