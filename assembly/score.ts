@@ -166,8 +166,12 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
     sd2 += weight * weight * get(out, LEG_VIEWER_VARIANCE);
     eta += weight * get(out, LEG_VIEWER);
   }
+  // Apart from what stakes add, to the bit: a bound on the stakes holds when it is asked about itself.
+  let unstaked = eta;
   for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) {
-    eta += word(config, model + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
+    const part = word(config, model + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
+    eta += part;
+    if (j != <u32>FEATURE_STAKES_NOVELTY && j != <u32>FEATURE_STAKES_UNTESTED) unstaked += part;
   }
   const sd = Math.sqrt(sd2);
   put(out, LEG_ETA, eta);
@@ -176,7 +180,7 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
   writeStanding(config, model, added, eta, out);
-  writeStakes(config, model, stakes, added, out);
+  writeStakes(config, model, stakes, unstaked, out);
   writeRecord(config, model, stakes, out);
   put(out, LEG_VERIFY_CATCH, word(config, WORD_VERIFY_CATCH));
   put(out, LEG_HUMAN_CATCH, word(config, WORD_HUMAN_CATCH));

@@ -5,7 +5,6 @@ import { word } from "./config.ts";
 import {
   FEATURE_STAKES_NOVELTY,
   FEATURE_STAKES_UNTESTED,
-  LEG_ETA,
   LEG_FEATURES,
   LEG_MEAN,
   LEG_PROVEN,
@@ -48,9 +47,9 @@ export function stakesPart(config: u32, model: u32, out: u32): f64 {
 /**
  * The cautious log-odds of failure as a function of the stakes: LEG_STAKES_LOGIT without them,
  * LEG_STAKES_NOVELTY times ln((1 + stakes) / (1 + proven)) above the proven ones, and
- * LEG_STAKES_UNTESTED beyond LEG_STAKES_REACH. `added` is what the given stakes add.
+ * LEG_STAKES_UNTESTED beyond LEG_STAKES_REACH. `unstaked` are the expected log-odds without the stakes.
  */
-export function writeStakes(config: u32, model: u32, stakes: f64, added: f64, out: u32): void {
+export function writeStakes(config: u32, model: u32, stakes: f64, unstaked: f64, out: u32): void {
   const weights = model + MODEL_WEIGHTS;
   const novelty = word(config, weights + FEATURE_STAKES_NOVELTY);
   const untested = word(config, weights + FEATURE_STAKES_UNTESTED);
@@ -58,7 +57,7 @@ export function writeStakes(config: u32, model: u32, stakes: f64, added: f64, ou
   const reach = max(proven, stakesReach(config, proven));
   const good = max(0.0, -get(out, LEG_MEAN));
   const doubt = word(config, WORD_STAKES_CAUTION) * get(out, LEG_SD);
-  put(out, LEG_STAKES_LOGIT, get(out, LEG_ETA) - added + doubt);
+  put(out, LEG_STAKES_LOGIT, unstaked + doubt);
   put(out, LEG_STAKES_NOVELTY, novelty);
   put(out, LEG_STAKES_UNTESTED, untested * good);
   put(out, LEG_STAKES_REACH, reach);
