@@ -80,6 +80,10 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
   FRAUD_FLAG: () => false,
   KEY_REVOKED: ({ revoked }, { subject }) => revoked.has(subject),
   BASE_RATE: () => true,
+  // The policy's, never the engine's.
+  STALE_RECORD: () => false,
+  STAKES_NEED_VERIFICATION: () => false,
+  STAKES_NEED_APPROVAL: () => false,
 };
 
 function countOf(texts: readonly FoldAssessment[], agent: string, kindIndex: number): number {

@@ -83,16 +83,25 @@ test("records fit their strides and the vocabularies match", () => {
   expect(layout.ROW_CAPPED + 4).toBeLessThanOrEqual(layout.ROW_STRIDE);
   expect(layout.ROW_STRIDE % 8).toBe(0);
   expect(layout.FEATURE_COUNT).toBe(FEATURES.length);
-  expect(codes.REASON_COUNT).toBe(REASON_CODES.length);
+  // The policy's own reasons follow the engine's.
+  expect(REASON_CODES.slice(codes.REASON_COUNT)).toEqual([
+    "STALE_RECORD",
+    "STAKES_NEED_VERIFICATION",
+    "STAKES_NEED_APPROVAL",
+  ]);
   expect(codes.TIER_REVIEW).toBe(TIERS.indexOf("REVIEW"));
   expect(layout.WORD_SIGNATURE_WEIGHTS - layout.WORD_GRADE_WEIGHTS).toBe(GRADES.length);
-  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBe(layout.LEG_INPUTS_END);
+  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBe(layout.LEG_RECORD_MEAN);
+  expect(layout.LEG_SILENT_DAYS + 1).toBe(layout.LEG_INPUTS_END);
   expect(layout.LEG_INPUTS_END - layout.LEG_INPUTS).toBe(INPUT_COUNT);
   expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_STAKES_FROM);
-  expect(layout.LEG_STAKES_CLEAR).toBeLessThan(layout.LEG_DEFICITS);
-  expect(layout.LEG_DEFICITS + 4).toBeLessThanOrEqual(layout.LEG_WORDS);
+  expect(layout.LEG_STAKES_REACH).toBeLessThan(layout.LEG_DEFICITS);
+  expect(layout.LEG_DEFICITS + 4).toBeLessThanOrEqual(layout.LEG_JUDGED);
+  expect(layout.LEG_HUMAN_CATCH).toBeLessThan(layout.LEG_WORDS);
   const leg = layout.SCRATCH_LEG_A + 8 * layout.LEG_WORDS;
   expect(leg).toBeLessThanOrEqual(layout.SCRATCH_LEG_B);
+  const secondLeg = layout.SCRATCH_LEG_B + 8 * layout.LEG_WORDS;
+  expect(secondLeg).toBeLessThanOrEqual(layout.SCRATCH_RANGE);
   expect(layout.ROW_STRIDE).toBeLessThanOrEqual(layout.SCRATCH_ROW_B - layout.SCRATCH_ROW_A);
   expect(layout.WORD_MODEL_HANDSHAKE + layout.MODEL_WORDS).toBeLessThanOrEqual(
     layout.CONFIG_WORD_COUNT,

@@ -5,6 +5,7 @@ import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { AgentScore, EngineReader, StandingsPart } from "../../src/engine/reading.ts";
+import { computeStakesRisk } from "../../src/policy/stakes-decision.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
@@ -12,7 +13,13 @@ import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from ".
 /** Software and hardware exp differ in the last bits; f32 counters may round the other way. */
 const TOLERANCE = 1e-5;
 
-function expectSame(reading: AgentScore, leg: ReferenceLeg, label: string): void {
+/** `record` is the check of the same subject: its record, as verify reads it. */
+function expectSame(
+  reading: AgentScore,
+  leg: ReferenceLeg,
+  record: ReferenceLeg,
+  label: string,
+): void {
   const close = (actual: number, expected: number, name: string) =>
     expect(
       Math.abs(actual - expected),
@@ -23,12 +30,24 @@ function expectSame(reading: AgentScore, leg: ReferenceLeg, label: string): void
   close(reading.failurePessimistic, leg.pessimistic, "pessimistic");
   close(reading.scoreInternal, leg.internal, "internal");
   close(reading.scoreEffective, leg.effective, "effective");
-  expect([
-    reading.tierIndex,
-    reading.regimeIndex,
-    reading.decisionIndex,
-    reading.isRefused,
-  ]).toEqual([leg.tier, leg.regime, leg.decision, leg.isRefused]);
+  close(reading.recordProbability, record.probability, "probability of the record");
+  close(reading.recordOptimistic, record.optimistic, "optimistic of the record");
+  expect([reading.tierIndex, reading.regimeIndex]).toEqual([leg.tier, leg.regime]);
+  const standing = [reading.isRefused, reading.isDenied, reading.isThin, reading.isJudged];
+  expect(standing, label).toEqual([leg.isRefused, leg.isDenied, leg.isThin, leg.isJudged]);
+  const held = [reading.isRecordRefused, reading.isRecordDenied, reading.isRecordThin];
+  expect(held, label).toEqual([record.isRefused, record.isDenied, record.isThin]);
+}
+
+/** The risk at all stakes follows from one reading, whichever stakes that one was asked at. */
+function expectSameRisks(reading: AgentScore, riskAt: (stakes: number) => number): void {
+  for (const stakes of [0, 0.5, 1, 1.5, 9, 40, 700, 2e4, 1e7]) {
+    const risk = riskAt(stakes);
+    expect(
+      Math.abs(computeStakesRisk(reading, stakes) - risk),
+      `risk at ${stakes}: ${computeStakesRisk(reading, stakes)} against ${risk}`,
+    ).toBeLessThan(TOLERANCE);
+  }
 }
 
 /** What the row keeps beside the tracks. */
@@ -87,14 +106,20 @@ test.each([
       expect(Math.abs(reader.baseRate - reference.g)).toBeLessThan(1e-9);
       for (const id of ids) expectSameRecord(reader, reference, id);
       ids.forEach((id, i) => {
-        expectSame(reader.check(id, v, now), reference.score(id, null, v, now), `check ${id}`);
         const eta = reference.score(id, null, v, now);
+        expectSame(reader.check(id, v, now), eta, eta, `check ${id}`);
+        expectSameRisks(
+          reader.check(id, v, now),
+          (stakes) => reference.score(id, null, stakes, now).stakesRisk,
+        );
         expect(reader.legWords[LEG_ETA]! - eta.eta).toBeLessThan(TOLERANCE);
         expect(reader.legWords[LEG_SD]! - eta.sd).toBeLessThan(TOLERANCE);
         const other = ids[(i + 3) % ids.length]!;
         const [aToB, bToA] = reader.handshake(id, other, v, now);
-        expectSame(aToB, reference.score(other, id, v, now), `leg ${id} sees ${other}`);
-        expectSame(bToA, reference.score(id, other, v, now), `leg ${other} sees ${id}`);
+        const record = reference.score(other, null, v, now);
+        expectSame(aToB, reference.score(other, id, v, now), record, `leg ${id} sees ${other}`);
+        expectSame(bToA, reference.score(id, other, v, now), eta, `leg ${other} sees ${id}`);
+        expectSameRisks(aToB, (stakes) => reference.score(other, id, stakes, now).stakesRisk);
       });
     }),
     { numRuns: 150 },
@@ -119,7 +144,8 @@ test("what reporters count follows their standing as in the reference", () => {
       for (const id of ids) expectSameRecord(reader, reference, id);
       const now = stream.at(-1)!.settledAtMs + 12_345;
       for (const id of ids) {
-        expectSame(reader.check(id, 30, now), reference.score(id, null, 30, now), `check ${id}`);
+        const leg = reference.score(id, null, 30, now);
+        expectSame(reader.check(id, 30, now), leg, leg, `check ${id}`);
       }
     }),
     { numRuns: 300 },
@@ -144,12 +170,12 @@ test("failed texts among outcomes count as in the reference, with or without a r
       const now = last + wait * DAY_MS + 12_345;
       ids.forEach((id, i) => {
         const leg = reference.score(id, null, 30, now);
-        expectSame(reader.check(id, 30, now), leg, `check ${id}`);
-        expect(reader.check(id, 30, now).isDenied).toBe(leg.isDenied);
+        expectSame(reader.check(id, 30, now), leg, leg, `check ${id}`);
         if (leg.features.has("hallucination")) known++;
         const other = ids[(i + 3) % ids.length]!;
         const [aToB] = reader.handshake(id, other, 30, now);
-        expectSame(aToB, reference.score(other, id, 30, now), `leg ${id} sees ${other}`);
+        const record = reference.score(other, null, 30, now);
+        expectSame(aToB, reference.score(other, id, 30, now), record, `leg ${id} sees ${other}`);
       });
     }),
     { numRuns: 200 },

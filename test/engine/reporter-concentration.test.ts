@@ -4,10 +4,11 @@ import { expect, test } from "vitest";
 import { FLAG_FRAUD, FLAG_KEY_REVOKED, LEG_FLAGS } from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { DECISIONS, REASON_CODES } from "../../src/contract/vocabulary.ts";
+import { decide } from "../policy/_connections.ts";
 import { DAY_MS, openEngine, START_MS } from "./_engine.ts";
 
 const SUBJECT = "agent://v/subject";
-const HIGH = 3000;
+const HIGH = 1e5;
 const PATTERNS = new Set(["CONCENTRATED_REPORTERS", "RING_PATTERN"]);
 
 interface Record {
@@ -37,7 +38,7 @@ function openTable() {
     const reading = engine.reader.check(subject, stakes, now);
     const codes = [...reading.reasonIndexes.subarray(0, reading.reasonCount)];
     return {
-      decision: DECISIONS[reading.decisionIndex]!,
+      decision: DECISIONS[decide(reading, stakes).decisionIndex]!,
       codes: codes.map((index) => REASON_CODES[index]!),
     };
   };

@@ -6,6 +6,7 @@ import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { DECISIONS, FEATURES } from "../../src/contract/vocabulary.ts";
 import { LEG_FEATURES } from "../../assembly/layout.ts";
+import { decide, SHIPPED } from "../policy/_connections.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const GATEWAY = "agent://ops/gateway";
@@ -71,17 +72,22 @@ test("what follows a run of failures makes it fade, one success at a time", () =
   expect(latest).toBeLessThan(0.2);
 });
 
-test("a thousand trades at 0.01 connect unverified up to stakes of 1", () => {
+test("a thousand trades at 0.01 connect unverified up to little more than nothing named", () => {
   const { report, reader } = openTable();
   report(1000, 1, END_MS, 60, 0.01);
-  const within = { ...reader.check(SUBJECT, 1, END_MS) };
+  const within = decide(reader.check(SUBJECT, 1, END_MS), 1);
   expect(within.decisionIndex).toBe(CONNECT);
-  expect(within.stakesClear).toBe(1);
-  for (const stakes of [1.01, 2, 10, 183, 1e4]) {
-    expect(reader.check(SUBJECT, stakes, END_MS).decisionIndex).toBeGreaterThan(CONNECT);
+  expect(within.stakesClear).toBeLessThan(2 * SHIPPED.terms.connect.assumed);
+  for (const stakes of [1.01 * within.stakesClear, 183, 1e4]) {
+    const check = reader.check(SUBJECT, stakes, END_MS);
+    expect(decide(check, stakes).decisionIndex).toBeGreaterThan(CONNECT);
     const [leg] = reader.handshake("agent://t/other", SUBJECT, stakes, END_MS);
-    expect(leg.decisionIndex).toBeGreaterThan(CONNECT);
+    expect(decide(leg, stakes).decisionIndex).toBeGreaterThan(CONNECT);
   }
+  const dear = openTable();
+  dear.report(1000, 1, END_MS, 60, 50);
+  const proven = decide(dear.reader.check(SUBJECT, 1, END_MS), 1);
+  expect(proven.stakesClear).toBeGreaterThan(10 * within.stakesClear);
 });
 
 test("a record vouches for ten times the stakes that it has proven", () => {

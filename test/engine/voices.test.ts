@@ -45,19 +45,9 @@ function post(
 
 function verdicts({ reader }: Engine, nowMs: number, stakes = 0): [l2: string, l3: string] {
   const reading = reader.check(SUBJECT, stakes, nowMs);
-  const { failureProbability, failureOptimistic, isThin, isDenied, isRefused } = reading;
-  const decisionIndex = stakes > 0 ? reading.decisionIndex : 0;
-  const risk = {
-    failureProbability,
-    failureOptimistic,
-    isThin,
-    isDenied,
-    isRefused,
-    decisionIndex,
-  };
   const of = (level: "L2" | "L3") => {
-    const { verdictIndex } = applyPolicyRules(createRuleInputs(level, undefined, risk));
-    return VERDICTS[verdictIndex]!;
+    const rules = { ...createRuleInputs(level, undefined, reading), stakes };
+    return VERDICTS[applyPolicyRules(rules).verdictIndex]!;
   };
   return [of("L2"), of("L3")];
 }

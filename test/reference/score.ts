@@ -1,7 +1,7 @@
 // Slow, obvious score over the filters of reference/fold.ts, by the design's formulas, with nothing
 // shared with assembly/ but the numbers of the config.
 import { FEATURES } from "../../src/contract/vocabulary.ts";
-import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
+import type { ScoringModel } from "../../src/engine/config.ts";
 import { clip, days, ou, ReferenceFold, sig } from "./fold.ts";
 import type { Agent } from "./fold.ts";
 import { FailedTexts } from "./texts.ts";
@@ -16,10 +16,13 @@ export interface ReferenceLeg {
   effective: number;
   tier: number;
   regime: number;
-  decision: number;
   isRefused: boolean;
   isDenied: boolean;
   isThin: boolean;
+  /** Whether the record may deny at all. */
+  isJudged: boolean;
+  /** Cautious probability of failure at the stakes of the question. */
+  stakesRisk: number;
   /** What the reasons are counted from. */
   mean: number;
   subjectVariance: number;
@@ -68,7 +71,7 @@ export class ReferenceBureau extends ReferenceFold {
     }
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
     return {
-      ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
+      ...this.#leg(eta, Math.sqrt(variance), model, row, features, now, {
         subjectVariance: track?.v ?? c.subject_variance,
         viewerPart: viewer === null ? undefined : model.viewer * severity.m,
       }),
@@ -145,7 +148,6 @@ export class ReferenceBureau extends ReferenceFold {
     model: ScoringModel,
     row: Agent | undefined,
     features: Map<string, number>,
-    stakes: number,
     now: number,
     { subjectVariance, viewerPart }: { subjectVariance: number; viewerPart: number | undefined },
   ): Omit<ReferenceLeg, "mean" | "subjectVariance" | "viewerMean" | "features"> {
@@ -166,8 +168,7 @@ export class ReferenceBureau extends ReferenceFold {
     const own = eta - added - looks;
     const optimistic = sig(eta - added - c.refuse_caution * sd);
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
-    const missed = (1 - c.human_catch) * c.loss;
-    const border = Math.max(c.margin / (missed + c.margin), model.deny_at ?? Infinity);
+    const border = Math.max(c.deny_floor ?? 2 / 3, model.deny_at ?? Infinity);
     const weighed = (name: string) => (model.weights[name] ?? 0) * (features.get(name) ?? 0);
     // Texts ask for a second look; they never deny.
     const denied = eta - added - weighed("hallucination") - weighed("unverified");
@@ -192,22 +193,13 @@ export class ReferenceBureau extends ReferenceFold {
       effective,
       tier: isThin ? 4 : graded === -1 ? 3 : graded,
       regime,
-      decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
       isDenied: isJudged && sig(denied) >= border,
       isThin,
+      isJudged,
+      stakesRisk: sig(eta + (c.stakes_caution ?? 0.5) * sd),
       evidence,
       failures: row?.f90 ?? 0,
     };
   }
-}
-
-/** Least expected cost of the three decisions short of refusing (scoring 4). */
-export function referenceDecision(c: ScoringConfig, p: number, stakes: number): number {
-  const verifying = Math.min(c.verify_cost + c.verify_cost_rate * stakes, c.verify_cost_max);
-  const connect = p * c.loss * stakes;
-  const verify = verifying + p * (1 - c.verify_catch) * c.loss * stakes;
-  const escalate = c.human_cost + p * (1 - c.human_catch) * c.loss * stakes;
-  if (connect <= verify && connect <= escalate) return 0;
-  return verify <= escalate ? 1 : 2;
 }

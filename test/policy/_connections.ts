@@ -1,0 +1,46 @@
+// Scores made up for tests of the decision at stakes, and the decision of check on a score.
+import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import { createActivePolicy } from "../../src/policy/active-policy.ts";
+import type { ActivePolicy } from "../../src/policy/active-policy.ts";
+import {
+  computeConnectionClear,
+  createConnection,
+  decideConnection,
+} from "../../src/policy/connection.ts";
+import type { Connection } from "../../src/policy/connection.ts";
+import { createRuleInputs } from "../../src/policy/rules.ts";
+import type { PolicyRisk } from "../../src/policy/rules.ts";
+
+/** Terms of a tenant that sets none. */
+export const SHIPPED = createActivePolicy(DEFAULT_POLICY);
+
+/** Log-odds of a probability. */
+export function computeLogit(probability: number): number {
+  return Math.log(probability / (1 - probability));
+}
+
+/** A clear record without risk at any stakes, but for what is `given`. */
+export function createRisk(given: Partial<PolicyRisk> = {}): PolicyRisk {
+  return { ...createRuleInputs().risk, ...given };
+}
+
+/** Stakes at which one agent connects, another is verified and a third waits for a person. */
+export const STAKES_OF_ALL = 250;
+/** Cautious risks of the three at these stakes: far from both borders, at L2 as at L3. */
+const RISKS = { connect: 0.005, connect_with_verification: 0.1, escalate: 0.5 } as const;
+
+/** The part of a score for which the shipped policy gives `decision` at STAKES_OF_ALL. */
+export function createRiskAtStakes(decision: keyof typeof RISKS): Pick<PolicyRisk, "stakesLogit"> {
+  return { stakesLogit: computeLogit(RISKS[decision]) };
+}
+
+/** The decision of check on a score, in an object of its own. */
+export function decide(
+  reading: PolicyRisk,
+  stakes: number,
+  active: ActivePolicy = SHIPPED,
+): Connection & { readonly stakesClear: number } {
+  const query = { active, reading, stakes };
+  const connection = decideConnection(query, createConnection(active));
+  return { ...connection, stakesClear: computeConnectionClear(query, connection) };
+}
