@@ -1,6 +1,7 @@
 // Audit sampling: allows a random share of the challenges that only the record causes, at low stakes.
 // Denied calls produce no outcomes; sampled ones do, and their outcomes measure how often denials are wrong.
 import { VERDICT } from "../contract/vocabulary.ts";
+import { isReviewRequired } from "./rules.ts";
 import type { RuleInputs } from "./rules.ts";
 import type { Ruling } from "./rulings.ts";
 import { isWithinStakesCap } from "./stakes-decision.ts";
@@ -11,18 +12,15 @@ const RECORD_LABELS: ReadonlySet<string> = new Set([
   "STALE_RECORD",
   "RISK_ABOVE_BOUND",
   "STAKES_NEED_VERIFICATION",
-  "STAKES_NEED_APPROVAL",
 ]);
 
 /**
- * Whether a ruling may be sampled at its level: a challenge by the record, at stakes that are low enough.
- * The caller checks that nothing else would withhold the request.
+ * Whether a ruling may be sampled at its level: a challenge by the record, at stakes that are low enough,
+ * and not one that waits for a reviewer. The caller checks that nothing else would withhold the request.
  */
-export function isEligibleForAuditSample(
-  { level, terms, stakes }: RuleInputs,
-  ruling: Ruling,
-): boolean {
-  if (level.audit_one_in === undefined) return false;
+export function isEligibleForAuditSample(rules: RuleInputs, ruling: Ruling): boolean {
+  const { level, terms, stakes } = rules;
+  if (level.audit_one_in === undefined || isReviewRequired(ruling, rules)) return false;
   if (!isWithinStakesCap(terms, stakes, level.audit_max_stakes ?? 0)) return false;
   return ruling.verdictIndex === VERDICT.CHALLENGE && RECORD_LABELS.has(ruling.logReason);
 }

@@ -3,59 +3,81 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
-import type { FindingCode } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { isEligibleForAuditSample, isInAuditSample } from "../../src/policy/audit-sample.ts";
 import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
-import type { PolicyRisk } from "../../src/policy/rules.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+import { computeLogit, createRisk, SHIPPED } from "./_connections.ts";
 
-const LEVEL = { ...DEFAULT_POLICY.levels.L2, audit_one_in: 20, audit_max_stakes: 5 };
-const RISKY: PolicyRisk = {
-  failureProbability: 0.3,
-  failureOptimistic: 0.2,
-  isThin: false,
-  isDenied: false,
-  isRefused: false,
-  decisionIndex: 0,
-};
+const LEVEL = { ...DEFAULT_POLICY.levels.L2, audit_one_in: 20, audit_max_stakes: 20 };
+const RISKY = createRisk({ failureProbability: 0.3, failureOptimistic: 0.2 });
+const { assumed } = SHIPPED.terms.L2;
 
 describe("what takes part", () => {
-  const ruled = (
-    risk: Partial<PolicyRisk>,
-    isMinimumMet = true,
-    failureCode: FindingCode | "" = "",
-    areSourcesVerified = true,
-    level = LEVEL,
-  ) =>
-    applyPolicyRules({
-      ...createRuleInputs("L2", level, { ...RISKY, ...risk }),
-      isMinimumMet,
-      failureCode,
-      areSourcesVerified,
-    });
+  const rulesOf = (risk: Partial<PolicyRisk>, more: Partial<RuleInputs> = {}): RuleInputs => ({
+    ...createRuleInputs("L2", LEVEL, { ...RISKY, ...risk }),
+    ...more,
+  });
+  const isEligible = (risk: Partial<PolicyRisk>, more: Partial<RuleInputs> = {}) => {
+    const rules = rulesOf(risk, more);
+    return isEligibleForAuditSample(rules, applyPolicyRules(rules));
+  };
+  const STALE = { failureProbability: 0, silentDays: 400 };
+  const HELD_BACK = [
+    {},
+    { isThin: true },
+    STALE,
+    { failureProbability: 0, stakesLogit: computeLogit(0.3) },
+  ];
 
-  it("is what risk, doubt or small stakes hold back", () => {
-    for (const risk of [{}, { isThin: true }, { failureProbability: 0, decisionIndex: 1 }]) {
-      expect(isEligibleForAuditSample(LEVEL, ruled(risk), 5)).toBe(true);
-      expect(isEligibleForAuditSample(LEVEL, ruled(risk), 5.01)).toBe(false);
-      expect(isEligibleForAuditSample(DEFAULT_POLICY.levels.L2, ruled(risk), 0)).toBe(false);
+  it("is what risk, doubt, silence or small stakes hold back", () => {
+    for (const risk of HELD_BACK) {
+      expect(isEligible(risk, { stakes: 20 })).toBe(true);
+      expect(isEligible(risk, { stakes: 20.01 })).toBe(false);
+      expect(isEligible(risk, { level: DEFAULT_POLICY.levels.L2 })).toBe(false);
     }
+  });
+
+  it("is up to what a request without stakes counts for, where no amount is named", () => {
     const { audit_max_stakes: _, ...unnamed } = LEVEL;
-    expect(isEligibleForAuditSample(unnamed, ruled({}), 0)).toBe(true);
-    expect(isEligibleForAuditSample(unnamed, ruled({}), 0.01)).toBe(false);
+    for (const level of [unnamed, { ...LEVEL, audit_max_stakes: 0 }]) {
+      expect(isEligible({}, { level, stakes: 0 })).toBe(true);
+      expect(isEligible({}, { level, stakes: assumed })).toBe(true);
+      expect(isEligible({}, { level, stakes: 1.01 * assumed })).toBe(false);
+    }
+  });
+
+  it("is nothing at an amount below what a request without stakes counts for", () => {
+    const level = { ...LEVEL, audit_max_stakes: 0.9 * assumed };
+    for (const stakes of [0, 1, 0.9 * assumed])
+      expect(isEligible({}, { level, stakes })).toBe(false);
+  });
+
+  it("is nothing that waits for a person, whichever rule holds it back", () => {
+    const level = { ...LEVEL, audit_max_stakes: 1e9 };
+    const certain = { stakesLogit: computeLogit(0.85) };
+    const dear = { level, stakes: 1e6 };
+    expect(isEligible({ ...certain, failureProbability: 0 })).toBe(false);
+    expect(isEligible(certain)).toBe(false);
+    const likely = { stakesLogit: computeLogit(0.3) };
+    expect(isEligible({ ...likely, failureProbability: 0 }, dear)).toBe(false);
+    expect(isEligible({ ...likely, isThin: true }, dear)).toBe(false);
+    expect(isEligible({ ...likely, isThin: true }, { ...dear, stakes: 10 })).toBe(true);
   });
 
   it("is nothing that is denied, allowed, or held back for its text, its sources or a minimum", () => {
     const strict = { ...LEVEL, require_verified_sources: true };
-    for (const ruling of [
-      ruled({ isDenied: true }),
-      ruled({ isRefused: true }),
-      ruled({ failureProbability: 0.01 }),
-      ruled({ failureProbability: 0.01 }, false),
-      ruled({ failureProbability: 0.01 }, true, "UNSUPPORTED_CONTENT"),
-      ruled({ failureProbability: 0.01 }, true, "", false, strict),
-    ]) {
-      expect(isEligibleForAuditSample(LEVEL, ruling, 0), ruling.logReason).toBe(false);
+    const good = { failureProbability: 0.01 };
+    for (const [risk, more] of [
+      [{ isDenied: true }, {}],
+      [{ isRefused: true }, {}],
+      [good, {}],
+      [good, { isMinimumMet: false }],
+      [good, { failureCode: "UNSUPPORTED_CONTENT" }],
+      [good, { areSourcesVerified: false, level: strict }],
+    ] as const) {
+      const { logReason } = applyPolicyRules(rulesOf(risk, more));
+      expect(isEligible(risk, more), logReason).toBe(false);
     }
   });
 });
