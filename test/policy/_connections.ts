@@ -1,4 +1,5 @@
 // Scores made up for tests of the decision at stakes, and the decision of check on a score.
+import * as fc from "fast-check";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import type { ActivePolicy } from "../../src/policy/active-policy.ts";
@@ -33,6 +34,41 @@ const RISKS = { connect: 0.005, connect_with_verification: 0.1, escalate: 0.5 } 
 export function createRiskAtStakes(decision: keyof typeof RISKS): Pick<PolicyRisk, "stakesLogit"> {
   return { stakesLogit: computeLogit(RISKS[decision]) };
 }
+
+const probability = fc.double({ min: 0, max: 1, noNaN: true });
+/** Log-odds up to odds of a million, most of them where decisions change. */
+const logit = fc.oneof(
+  fc.double({ min: -8, max: 3, noNaN: true }),
+  fc.double({ min: -14, max: 14, noNaN: true }),
+);
+
+/** What the decision at stakes reads of any record, stakes proven and reached included. */
+export const stakesScores = fc
+  .record({
+    stakesLogit: logit,
+    stakesUntested: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 6, noNaN: true })),
+    stakesProven: fc.double({ min: 0, max: 2000, noNaN: true }),
+    reachFactor: fc.constantFrom(1, 3, 10),
+    isThin: fc.boolean(),
+    hasEvidence: fc.boolean(),
+    silentDays: fc.constantFrom(-1, 0, 20, 100, 181, 400, 5000),
+  })
+  .map(({ reachFactor, hasEvidence, ...score }) => ({
+    ...score,
+    isJudged: hasEvidence && !score.isThin,
+    stakesReach: Math.max(1, reachFactor * score.stakesProven),
+  }));
+
+/** Scores of any record: what is held back by the record itself is only of those that may be. */
+export const policyRisks: fc.Arbitrary<PolicyRisk> = fc
+  .record({
+    score: stakesScores,
+    failureProbability: probability,
+    failureOptimistic: probability,
+    isDenied: fc.boolean(),
+    isRefused: fc.boolean(),
+  })
+  .map(({ score, ...given }) => createRisk({ ...score, ...given }));
 
 /** The decision of check on a score, in an object of its own. */
 export function decide(

@@ -12,27 +12,31 @@ import {
 import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
-import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
-import type { Decision, FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
+import { ON_VERIFICATION } from "../../src/contract/stakes-policy.ts";
+import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
+import type { FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../tables/_read-table.ts";
+import {
+  computeLogit,
+  createRisk,
+  createRiskAtStakes,
+  policyRisks,
+  SHIPPED,
+  STAKES_OF_ALL,
+} from "./_connections.ts";
 
-const CLEAR: PolicyRisk = {
-  failureProbability: 0.001,
-  failureOptimistic: 0,
-  isThin: false,
-  isDenied: false,
-  isRefused: false,
-  decisionIndex: 0,
-};
+const CLEAR = createRisk({ failureProbability: 0.001, ...createRiskAtStakes("connect") });
 
 function decide(
   toolLevel: ToolLevel,
   risk: Partial<PolicyRisk>,
   isMet = true,
   code: FindingCode | "" = "",
+  stakes = STAKES_OF_ALL,
 ) {
   return applyPolicyRules({
     ...createRuleInputs(toolLevel, undefined, { ...CLEAR, ...risk }),
+    stakes,
     isMinimumMet: isMet,
     failureCode: code,
   });
@@ -64,7 +68,7 @@ describe("rules on top of the table", () => {
         {
           failureProbability: Number(row.p),
           isRefused: readYesNo(row.refused),
-          decisionIndex: DECISIONS.indexOf(row.stakes as Decision),
+          ...createRiskAtStakes(row.stakes as Parameters<typeof createRiskAtStakes>[0]),
         },
         readYesNo(row.met),
         row.hard === "-" ? "" : (row.hard as FindingCode),
@@ -80,6 +84,7 @@ describe("a tenant's own numbers", () => {
   const rule = (level: Partial<LevelPolicy>, risk: Partial<PolicyRisk>, isSourced = true) => {
     const ruling = applyPolicyRules({
       ...createRuleInputs("L2", { ...L2, ...level }, { ...CLEAR, ...risk }),
+      stakes: STAKES_OF_ALL,
       areSourcesVerified: isSourced,
     });
     return `${VERDICTS[ruling.verdictIndex]} ${ruling.logReason}`;
@@ -108,14 +113,18 @@ describe("a tenant's own numbers", () => {
 
   it("lets a thin record through where the tenant says so", () => {
     expect(rule({ thin: "allow" }, { isThin: true })).toBe("ALLOW THIN_FILE_TOLERATED");
-    expect(rule({ thin: "flag" }, { isThin: true })).toBe("ALLOW THIN_FILE_FLAGGED");
+    const uncounted = { counts_stakes: false };
+    expect(rule({ thin: "flag", ...uncounted }, { isThin: true })).toBe("ALLOW THIN_FILE_FLAGGED");
+    // At stakes only `allow` connects a thin record without verification.
+    expect(rule({ thin: "flag" }, { isThin: true })).toBe("CHALLENGE THIN_FILE");
   });
 
   it("asks for registered sources, or leaves the stakes out, where the tenant says so", () => {
     expect(rule({ require_verified_sources: true }, {}, false)).toBe(
       "CHALLENGE VERIFIED_SOURCES_REQUIRED",
     );
-    const escalate = { decisionIndex: DECISIONS.indexOf("escalate") };
+    const escalate = createRiskAtStakes("escalate");
+    expect(rule({}, escalate)).toBe("CHALLENGE STAKES_NEED_APPROVAL");
     expect(rule({ counts_stakes: false }, escalate)).toBe("ALLOW TRUST_SUFFICIENT");
   });
 });
@@ -123,23 +132,23 @@ describe("a tenant's own numbers", () => {
 describe("policy properties", () => {
   const level = fc.constantFrom(...TOOL_LEVELS);
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
-  const risk: fc.Arbitrary<PolicyRisk> = fc
-    .record({
-      failureProbability: probability,
-      isThin: fc.boolean(),
-      isDenied: fc.boolean(),
-      isRefused: fc.boolean(),
-      decisionIndex: fc.nat(DECISIONS.length - 1),
-    })
-    .map((given) => ({ ...given, failureOptimistic: given.failureProbability / 2 }));
+  const risk = policyRisks.map((given) => ({
+    ...given,
+    failureOptimistic: given.failureProbability / 2,
+  }));
   const hard = fc.constantFrom("", "HASH_MISMATCH", "UNSUPPORTED_CONTENT");
 
   it("is never more lenient for a more sensitive tool", () => {
     fc.assert(
       fc.property(risk, fc.boolean(), hard, (given, met, code) => {
-        const verdicts = TOOL_LEVELS.map((each) => decide(each, given, met, code).verdictIndex);
-        expect(verdicts).toEqual(verdicts.toSorted((a, b) => a - b));
+        for (const stakes of [0, 10, STAKES_OF_ALL, 1e6]) {
+          const verdicts = TOOL_LEVELS.map(
+            (each) => decide(each, given, met, code, stakes).verdictIndex,
+          );
+          expect(verdicts).toEqual(verdicts.toSorted((a, b) => a - b));
+        }
       }),
+      { numRuns: 500 },
     );
   });
 
@@ -154,7 +163,7 @@ describe("policy properties", () => {
         expect(at({}, false)).toBeGreaterThanOrEqual(base);
         expect(at({ isRefused: true })).toBeGreaterThanOrEqual(base);
         expect(at({ isDenied: true })).toBeGreaterThanOrEqual(base);
-        expect(at({ decisionIndex: 2 })).toBeGreaterThanOrEqual(base);
+        expect(at(createRiskAtStakes("escalate"))).toBeGreaterThanOrEqual(base);
         expect(at({}, true, "HASH_MISMATCH")).toBeGreaterThanOrEqual(base);
       }),
     );
@@ -162,8 +171,9 @@ describe("policy properties", () => {
 
   it("never denies for doubt alone", () => {
     fc.assert(
-      fc.property(level, probability, (toolLevel, failureProbability) => {
-        const ruling = decide(toolLevel, { failureProbability, isThin: true });
+      fc.property(level, probability, probability, (toolLevel, failureProbability, cautious) => {
+        const stakesLogit = computeLogit(cautious);
+        const ruling = decide(toolLevel, { failureProbability, stakesLogit, isThin: true });
         expect(ruling.verdictIndex).toBeLessThanOrEqual(VERDICTS.indexOf("CHALLENGE"));
       }),
     );
@@ -195,14 +205,11 @@ const inputs = fc
   .record({
     toolLevel: fc.constantFrom(...TOOL_LEVELS),
     level: ruleLevel,
-    risk: fc.record({
-      failureProbability: share,
-      failureOptimistic: share,
-      isThin: fc.boolean(),
-      isDenied: fc.boolean(),
-      isRefused: fc.boolean(),
-      decisionIndex: fc.nat(DECISIONS.length - 1),
-    }),
+    risk: fc
+      .record({ risk: policyRisks, failureProbability: share, failureOptimistic: share })
+      .map(({ risk, ...own }) => ({ ...risk, ...own })),
+    stakes: fc.constantFrom(0, 1, 30, STAKES_OF_ALL, 1e5),
+    onVerification: fc.constantFrom(...ON_VERIFICATION),
     isMinimumMet: fc.boolean(),
     failureCode: fc.constantFrom(
       "" as const,
@@ -218,12 +225,13 @@ const inputs = fc
     scoreInternal: fc.constant(500),
     scoreMinimum: fc.constant(510),
   })
-  .map((given): RuleInputs => {
+  .map(({ onVerification, ...given }): RuleInputs => {
     const whole: LevelPolicy = {
       ...DEFAULT_POLICY.levels.L0,
       ...(given.level as Partial<LevelPolicy>),
     };
-    return { ...given, level: whole };
+    const terms = { ...SHIPPED.terms[given.toolLevel], onVerification };
+    return { ...given, level: whole, terms, isThinAllowed: whole.thin === "allow" };
   });
 
 describe("a trace of the rules", () => {
@@ -243,14 +251,7 @@ describe("a trace of the rules", () => {
   });
 
   it("names the member, its bound and the value, and what was not asked", () => {
-    const risk = {
-      failureProbability: 0.2,
-      failureOptimistic: 0.1,
-      isThin: false,
-      isDenied: false,
-      isRefused: false,
-      decisionIndex: 0,
-    };
+    const risk = createRisk({ failureProbability: 0.2, failureOptimistic: 0.1 });
     const steps = traceRules({
       ...createRuleInputs("L2", undefined, risk),
       isMinimumMet: false,
