@@ -132,9 +132,13 @@ export function computeAmount(terms: StakesTerms, stakes: number): number {
   return Math.max(stakes * terms.unit, terms.assumed);
 }
 
-/** A cap on stakes in the tenant's unit; one of 0 stands for what a request without stakes counts for. */
+/**
+ * Largest stakes within a cap, both in the tenant's unit; a cap of 0 stands for what a request without stakes
+ * counts for. 0 where the cap is below that: no request is within it.
+ */
 export function selectStakesCap({ assumed, unit }: StakesTerms, cap: number): number {
-  return cap === 0 ? assumed / unit : cap;
+  if (cap === 0) return assumed / unit;
+  return cap * unit < assumed ? 0 : cap;
 }
 
 /** Whether stakes, at the amount that they count for, are within a cap. */

@@ -5,8 +5,10 @@ import { isAgentId } from "../contract/identifiers.ts";
 import type { Policy, Vouching } from "../contract/policy.ts";
 import { REASON_CODES, RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { ActivePolicy } from "./active-policy.ts";
 import { computeRiskIndex } from "./rules.ts";
 import type { PolicyRisk } from "./rules.ts";
+import { selectStakesCap } from "./stakes-decision.ts";
 
 /** One entry of a policy, ready for the hot path. */
 export interface VouchedNamespace {
@@ -45,7 +47,7 @@ export function buildVouchedNamespaces({ vouched }: Policy): readonly VouchedNam
 
 /** An agent's record, the namespaces that its tenant vouches for, and the time. */
 export interface VouchingQuery {
-  readonly active: { readonly vouched: readonly VouchedNamespace[] };
+  readonly active: Pick<ActivePolicy, "vouched" | "terms">;
   readonly reading: VouchableRecord;
   readonly agentId: string;
   /** Epoch ms. */
@@ -57,16 +59,21 @@ export interface VouchingQuery {
  * namespace covers the agent, the entry has expired, the record is not thin, or it is adverse.
  */
 export function findVouching(
-  { active: { vouched }, reading, agentId, nowMs }: VouchingQuery,
+  { active, reading, agentId, nowMs }: VouchingQuery,
   level: ToolLevel,
 ): VouchedNamespace | undefined {
+  const { vouched, terms } = active;
   if (vouched.length === 0 || !reading.isThin || hasAdverseRecord(reading)) return undefined;
   const levelIndex = TOOL_LEVELS.indexOf(level);
   let found: VouchedNamespace | undefined;
+  let largest = -1;
   for (const each of vouched) {
     if (each.levelIndex < levelIndex || each.untilMs <= nowMs) continue;
     if (!agentId.startsWith(each.prefix)) continue;
-    if (found === undefined || each.stakesMax > found.stakesMax) found = each;
+    const stakesMax = selectStakesCap(terms[level], each.stakesMax);
+    if (stakesMax <= largest) continue;
+    found = each;
+    largest = stakesMax;
   }
   return found !== undefined && isAgentId(agentId) ? found : undefined;
 }

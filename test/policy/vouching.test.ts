@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
-import { DECISIONS, REASON_CODES, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
+import { REASON_CODES, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import type { FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { fillRuleInputs, findHighestAllowedLevel } from "../../src/policy/policy-query.ts";
@@ -16,6 +16,7 @@ import { VOUCHED } from "../../src/policy/rulings.ts";
 import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
 import { buildVouchedNamespaces, findVouching } from "../../src/policy/vouching.ts";
 import type { VouchableRecord } from "../../src/policy/vouching.ts";
+import { computeLogit, createRisk, policyRisks, SHIPPED } from "./_connections.ts";
 
 const UNTIL_MS = Date.UTC(2027, 0, 31);
 const THIN: VouchableRecord = {
@@ -25,12 +26,11 @@ const THIN: VouchableRecord = {
   reasonCount: 1,
 };
 
+/** Its decision at stakes, by the shipped terms: to verify, up to a few hundred. */
 const UNKNOWN: PolicyScore = {
+  ...createRisk({ ...THIN, failureOptimistic: 0.02, stakesLogit: computeLogit(0.2) }),
   ...THIN,
-  failureOptimistic: 0.02,
-  isDenied: false,
-  isRefused: false,
-  decisionIndex: DECISIONS.indexOf("escalate"),
+  isJudged: false,
   scoreInternal: 500,
 };
 
@@ -52,7 +52,7 @@ function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = T
   const policy = parsePolicy({
     vouched: namespaces.map((namespace) => ({ namespace, until })),
   });
-  const active = { vouched: buildVouchedNamespaces(policy) };
+  const active = { vouched: buildVouchedNamespaces(policy), terms: SHIPPED.terms };
   const query = { active, reading: risk, agentId: agent, nowMs };
   return findVouching(query, "L2")?.vouching.namespace;
 }
@@ -128,8 +128,8 @@ describe("a namespace", () => {
     const active = createActivePolicy(
       parsePolicy({
         vouched: [
-          entry("a", UNTIL_MS, "L2", 5),
-          entry("a/b", UNTIL_MS - 1, "L3", 1),
+          entry("a", UNTIL_MS, "L2", 30),
+          entry("a/b", UNTIL_MS - 1, "L3", 15),
           entry("a/b/c", UNTIL_MS + 1, "L2", 0),
         ],
       }),
@@ -144,11 +144,11 @@ describe("a namespace", () => {
     expect(namespaces(UNTIL_MS)).toEqual([c, c, c, undefined]);
     expect(namespaces(UNTIL_MS + 1)).toEqual([undefined, undefined, undefined, undefined]);
     const stakes = (level: ToolLevel) =>
-      [0, 1, 1.01, 5, 5.01].map(
+      [0, 10, 15, 15.01, 30, 30.01].map(
         (each) => fillRuleInputs(queryAt({ active, stakes: each }), level).areStakesVouched,
       );
-    expect(stakes("L2")).toEqual([true, true, true, true, false]);
-    expect(stakes("L3")).toEqual([true, true, false, false, false]);
+    expect(stakes("L2")).toEqual([true, true, true, true, true, false]);
+    expect(stakes("L3")).toEqual([true, true, true, false, false, false]);
     const unvouched = queryAt({ active, agentId: "agent://b/c" });
     expect(fillRuleInputs(unvouched, "L2")).toMatchObject({
       isVouched: false,
@@ -158,24 +158,42 @@ describe("a namespace", () => {
   });
 });
 
-type Facts = [ToolLevel, LevelPolicy, PolicyRisk, boolean, FindingCode | "", boolean, number];
+type Facts = [
+  ToolLevel,
+  LevelPolicy,
+  PolicyRisk,
+  number,
+  boolean,
+  FindingCode | "",
+  boolean,
+  number,
+];
 
 function ruleOf(facts: Facts, more: Partial<RuleInputs> = {}) {
-  const [toolLevel, level, risk, isMinimumMet, failureCode, areSourcesVerified, allowUpTo] = facts;
-  const inputs = { isMinimumMet, failureCode, areSourcesVerified, allowUpTo, ...more };
+  const [toolLevel, level, risk, stakes, isMinimumMet, failureCode, areSourcesVerified] = facts;
+  const allowUpTo = facts[7];
+  const inputs = { stakes, isMinimumMet, failureCode, areSourcesVerified, allowUpTo, ...more };
   return applyPolicyRules({ ...createRuleInputs(toolLevel, level, risk), ...inputs });
+}
+
+function activeOf(word: { up_to: (typeof VOUCHED_LEVELS)[number]; max_stakes: number }) {
+  const until = new Date(UNTIL_MS).toISOString();
+  return createActivePolicy(
+    parsePolicy({ vouched: [{ namespace: "agent://a/*", until, ...word }] }),
+  );
+}
+
+/** The highest level that is allowed in a check and in a handshake. */
+function reachOf(word: Parameters<typeof activeOf>[0]) {
+  const active = activeOf(word);
+  return (agentId: string, stakes: number, nowMs: number) =>
+    [false, true].map((isHandshake) =>
+      findHighestAllowedLevel(queryAt({ active, agentId, stakes, nowMs }), isHandshake),
+    );
 }
 
 describe("the verdict", () => {
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
-  const risks: fc.Arbitrary<PolicyRisk> = fc.record({
-    failureProbability: probability,
-    failureOptimistic: probability,
-    isThin: fc.boolean(),
-    isDenied: fc.boolean(),
-    isRefused: fc.boolean(),
-    decisionIndex: fc.nat(DECISIONS.length - 1),
-  });
   const levels = fc.record({
     allow_up_to: probability,
     allow_handshake_up_to: probability,
@@ -191,7 +209,8 @@ describe("the verdict", () => {
   const facts = fc.tuple(
     fc.constantFrom(...TOOL_LEVELS),
     levels,
-    risks,
+    policyRisks,
+    fc.constantFrom(0, 1, 20, 250, 1e4),
     fc.boolean(),
     fc.constantFrom("", "HASH_MISMATCH", "UNSUPPORTED_CONTENT"),
     fc.boolean(),
@@ -210,8 +229,10 @@ describe("the verdict", () => {
           return;
         }
         expect(risk.isThin).toBe(true);
-        // What all other rules say where a thin record costs nothing.
-        const others = ruleOf([toolLevel, { ...level, thin: "allow" }, risk, ...rest]);
+        // What all other rules say where a thin record costs nothing but at stakes beyond the word's.
+        const others = ruleOf([toolLevel, { ...level, thin: "allow" }, risk, ...rest], {
+          isThinAllowed: false,
+        });
         if (others.verdictIndex > 0) expect(withWord).toEqual(others);
         else expect(withWord).toBe(VOUCHED);
         if (withWord === VOUCHED) loosened += 1;
@@ -251,8 +272,7 @@ describe("the verdict", () => {
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
         const withStakes = ruleOf(given, { isVouched: true, areStakesVouched: true });
-        const isRefused = risk.decisionIndex === DECISIONS.indexOf("refuse");
-        const free = isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
+        const free = risk.isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
         const word = { isVouched: true };
         expect(withStakes).toEqual(ruleOf([toolLevel, free, risk, ...rest], word));
         if (withStakes.verdictIndex < ruleOf(given, word).verdictIndex) {
@@ -265,18 +285,48 @@ describe("the verdict", () => {
   });
 
   it("reaches up to the level and the stakes that the word names", () => {
-    const until = new Date(UNTIL_MS).toISOString();
     for (const level of VOUCHED_LEVELS) {
-      const word = { namespace: "agent://a/*", until, up_to: level, max_stakes: 10 };
-      const active = createActivePolicy(parsePolicy({ vouched: [word] }));
-      const reach = (agent: string, stakes: number, nowMs: number) =>
-        [false, true].map((isHandshake) =>
-          findHighestAllowedLevel(queryAt({ active, agentId: agent, stakes, nowMs }), isHandshake),
-        );
-      expect(reach("agent://a/x", 10, UNTIL_MS - 1)).toEqual([level, level]);
-      expect(reach("agent://a/x", 10.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);
-      expect(reach("agent://a/x", 10, UNTIL_MS)).toEqual(["L1", "L1"]);
+      const reach = reachOf({ up_to: level, max_stakes: 15 });
+      expect(reach("agent://a/x", 15, UNTIL_MS - 1)).toEqual([level, level]);
+      expect(reach("agent://a/x", 15.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);
+      expect(reach("agent://a/x", 15, UNTIL_MS)).toEqual(["L1", "L1"]);
       expect(reach("agent://b/x", 0, 0)).toEqual(["L1", "L1"]);
+    }
+  });
+
+  it("covers what a request without stakes counts for where the word names no amount", () => {
+    for (const level of VOUCHED_LEVELS) {
+      const { assumed } = SHIPPED.terms[level];
+      const reach = reachOf({ up_to: level, max_stakes: 0 });
+      for (const stakes of [0, assumed]) {
+        expect(reach("agent://a/x", stakes, 0)).toEqual([level, level]);
+      }
+      expect(reach("agent://a/x", 1.01 * assumed, 0)[0]).not.toBe(level);
+    }
+  });
+
+  it("covers nothing at an amount below what a request without stakes counts for", () => {
+    const { assumed } = SHIPPED.terms.L2;
+    const word = { up_to: "L2", max_stakes: 0.9 * assumed } as const;
+    for (const stakes of [0, 1, 0.9 * assumed]) {
+      expect(reachOf(word)("agent://a/x", stakes, 0)).toEqual(["L1", "L1"]);
+    }
+    const rules = fillRuleInputs(queryAt({ active: activeOf(word), agentId: "agent://a/x" }), "L2");
+    expect(rules).toMatchObject({ areStakesVouched: false, vouchedStakesMax: 0 });
+  });
+
+  it("takes an entry without an amount for what it covers beside one with a smaller amount", () => {
+    const { assumed } = SHIPPED.terms.L2;
+    const until = new Date(UNTIL_MS).toISOString();
+    const small = { namespace: "agent://a/*", until, max_stakes: 0.5 * assumed };
+    const unnamed = { namespace: "agent://a/b/*", until };
+    for (const vouched of [
+      [small, unnamed],
+      [unnamed, small],
+    ]) {
+      const query = queryAt({ active: createActivePolicy(parsePolicy({ vouched })) });
+      const rules = fillRuleInputs(query, "L2");
+      expect([rules.areStakesVouched, rules.vouchedStakesMax]).toEqual([true, assumed]);
     }
   });
 });
