@@ -1,18 +1,19 @@
 // The back-test of a policy that vouches: the word counts as it stood when each outcome was asked about.
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { DECISIONS } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../src/policy/backtest.ts";
+import { computeLogit, createRisk } from "./_connections.ts";
 
 describe("a back-test of a policy that vouches", () => {
   const reading = {
-    failureProbability: 0.11,
-    failureOptimistic: 0.02,
-    isThin: true,
-    isDenied: false,
-    isRefused: false,
-    decisionIndex: DECISIONS.indexOf("connect_with_verification"),
+    ...createRisk({
+      failureProbability: 0.11,
+      failureOptimistic: 0.02,
+      stakesLogit: computeLogit(0.2),
+      isThin: true,
+      isJudged: false,
+    }),
     scoreInternal: 500,
     reasonIndexes: [],
     reasonCount: 0,

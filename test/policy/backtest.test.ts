@@ -5,8 +5,9 @@ import { describe, expect, it } from "vitest";
 import { fillPolicyDefaults } from "../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY, THIN_RULES } from "../../src/contract/policy.ts";
 import type { Policy } from "../../src/contract/policy.ts";
+import { resolveStakesTerms } from "../../src/contract/stakes-policy.ts";
 import { BACKTEST_QUESTIONS } from "../../src/contract/schemas/backtest.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
+import { TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../src/policy/backtest.ts";
 import {
@@ -14,6 +15,7 @@ import {
   computeWilsonInterval,
 } from "../../src/policy/confidence-interval.ts";
 import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { createRisk, policyRisks } from "./_connections.ts";
 
 const AGENTS = ["agent://a/0", "agent://a/1", "agent://a/2", "agent://a/3"];
 
@@ -24,17 +26,14 @@ const probability = fc.oneof(
 
 const judged = fc.record({
   question: fc.nat({ max: BACKTEST_QUESTIONS.length - 1 }),
-  reading: fc.record({
-    failureProbability: probability,
-    failureOptimistic: probability,
-    isThin: fc.boolean(),
-    isDenied: fc.boolean(),
-    isRefused: fc.boolean(),
-    decisionIndex: fc.nat({ max: DECISIONS.length - 1 }),
-    scoreInternal: fc.double({ min: 300, max: 850, noNaN: true }),
-    reasonIndexes: fc.constant<readonly number[]>([]),
-    reasonCount: fc.constant<number>(0),
-  }),
+  reading: fc
+    .record({
+      risk: policyRisks,
+      failureProbability: probability,
+      failureOptimistic: probability,
+      scoreInternal: fc.double({ min: 300, max: 850, noNaN: true }),
+    })
+    .map(({ risk, ...given }) => ({ ...risk, ...given, reasonIndexes: [], reasonCount: 0 })),
   agent: fc.nat({ max: AGENTS.length - 1 }),
   isBad: fc.boolean(),
   stakes: fc.nat({ max: 1000 }),
@@ -54,9 +53,13 @@ const level = fc.record(
   },
   { requiredKeys: [] },
 );
+const stakes = fc.record(
+  { review_cost: fc.constantFrom(1, 5, 40), unit: fc.constantFrom(0.01, 1, 100) },
+  { requiredKeys: [] },
+);
 const policies: fc.Arbitrary<Policy> = fc
-  .record({ L0: level, L1: level, L2: level, L3: level })
-  .map((levels) => fillPolicyDefaults({ levels }));
+  .record({ levels: fc.record({ L0: level, L1: level, L2: level, L3: level }), stakes })
+  .map(fillPolicyDefaults);
 
 function backtestOf(outcomes: readonly Judged[], live: Policy, given?: Policy) {
   const backtest = new PolicyBacktest({
@@ -82,8 +85,11 @@ function verdictOf(
   const own = isHandshake ? rules.allow_handshake_up_to : rules.allow_up_to;
   const isMinimumMet =
     isHandshake || Math.round(each.reading.scoreInternal) >= (rules.minimum_score ?? 300);
+  const areStakesNamed = BACKTEST_QUESTIONS[each.question]!.endsWith("with_stakes");
   const ruling = applyPolicyRules({
     ...createRuleInputs(name, rules, each.reading),
+    terms: resolveStakesTerms(policy.stakes)[name],
+    stakes: areStakesNamed ? each.stakes : 0,
     isMinimumMet,
     allowUpTo: bound ?? own,
   });
@@ -244,12 +250,7 @@ describe("a back-test", () => {
 
   it("names the rules that held back; the default minimum of keys is none", () => {
     const reading = {
-      failureProbability: 0.07,
-      failureOptimistic: 0.01,
-      isThin: false,
-      isDenied: false,
-      isRefused: false,
-      decisionIndex: 0,
+      ...createRisk({ failureProbability: 0.07, failureOptimistic: 0.01 }),
       scoreInternal: 500,
       reasonIndexes: [],
       reasonCount: 0,
