@@ -102,22 +102,26 @@ test("a torn end is left out, at whatever byte it tore; a block that rotted is p
   expect(Buffer.concat(records)).toEqual(Buffer.from(bytesOf(3, 4)));
 });
 
-/** Bytes before the inputs of a record, and how many inputs earlier versions had. */
+/** Bytes before the inputs of a record. */
 const INPUTS_AT = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
-const INPUTS_BEFORE = 29;
+/** How many inputs earlier versions had, by the magic of their files. */
+const INPUTS_BEFORE = { TRSP: 29, TRSQ: 29, TRSR: 31 } as const;
 
-/** A record as an earlier version wrote it: 29 inputs, each the number of its place. */
-function recordBefore(record: Buffer): Buffer {
-  const old = Buffer.alloc(record.byteLength - 8 * (INPUT_COUNT - INPUTS_BEFORE));
+/** A record as an earlier version wrote it, each input the number of its place. */
+function recordBefore(record: Buffer, inputCount: number): Buffer {
+  const old = Buffer.alloc(record.byteLength - 8 * (INPUT_COUNT - inputCount));
   record.copy(old, 0, 0, INPUTS_AT);
   old.writeUInt32LE(old.byteLength, 0);
-  for (let i = 0; i < INPUTS_BEFORE; i++) old.writeDoubleLE(i, INPUTS_AT + 8 * i);
-  record.copy(old, INPUTS_AT + 8 * INPUTS_BEFORE, INPUTS_AT + 8 * INPUT_COUNT);
+  for (let i = 0; i < inputCount; i++) old.writeDoubleLE(i, INPUTS_AT + 8 * i);
+  record.copy(old, INPUTS_AT + 8 * inputCount, INPUTS_AT + 8 * INPUT_COUNT);
   return old;
 }
 
 /** Rows of three records that wait in a file of an earlier version, named by its magic. */
-function readBefore(magic: string, change: (record: Buffer) => void): DecisionColumns {
+function readBefore(
+  magic: keyof typeof INPUTS_BEFORE,
+  change: (record: Buffer) => void = () => undefined,
+): DecisionColumns {
   const directory = join(temporaryDirectory(), "kept");
   const ring = createDecisionRing();
   const writer = new DecisionRingWriter(ring, { waitMs: 0 });
@@ -127,7 +131,8 @@ function readBefore(magic: string, change: (record: Buffer) => void): DecisionCo
   const records = Buffer.concat(parts);
   const old: Buffer[] = [];
   for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
-    old.push(recordBefore(records.subarray(at, at + records.readUInt32LE(at))));
+    const record = records.subarray(at, at + records.readUInt32LE(at));
+    old.push(recordBefore(record, INPUTS_BEFORE[magic]));
   }
   old.forEach(change);
   const spool = new DecisionSpool(directory, 1);
@@ -153,13 +158,25 @@ test("records of ten texts, as an earlier version left them, have an empty eleve
   expect(columns.texts[10]).toEqual(["", "", ""]);
 });
 
+/** The last input: days of silence, where nobody recorded them. */
+const NEVER_HEARD_OF = -1;
+
+function inputsOf({ numbers }: DecisionColumns): (number | undefined)[] {
+  return numbers.slice(NUMBER_COUNT).map(([first]) => first);
+}
+
 test("inputs of an earlier version stand at their places of today, and the new ones are 0", () => {
-  const { numbers } = readBefore("TRSQ", () => undefined);
-  const inputs = numbers.slice(NUMBER_COUNT).map(([first]) => first);
+  const inputs = inputsOf(readBefore("TRSQ"));
   const scalars = [0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28];
   const features = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
   expect(inputs.slice(0, 25)).toEqual([...scalars, ...features]);
-  expect(inputs.slice(25)).toEqual(Array(INPUT_COUNT - 25).fill(0));
+  expect(inputs.slice(25)).toEqual([...Array(INPUT_COUNT - 26).fill(0), NEVER_HEARD_OF]);
+});
+
+test("the 31 inputs of the version before stay where they are, and the record was not heard of", () => {
+  const inputs = inputsOf(readBefore("TRSR"));
+  expect(inputs.slice(0, 31)).toEqual(Array.from({ length: 31 }, (_, i) => i));
+  expect(inputs.slice(31)).toEqual([...Array(INPUT_COUNT - 32).fill(0), NEVER_HEARD_OF]);
 });
 
 test("what the disk refuses is given again, and then there once", () => {
