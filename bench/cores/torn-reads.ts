@@ -42,8 +42,9 @@ export function stateOf(reading: AgentScore): string {
     reading.failurePessimistic,
     reading.scoreInternal,
     reading.scoreEffective,
-    reading.stakesMax,
-    reading.stakesClear,
+    reading.stakesLogit,
+    reading.stakesUntested,
+    reading.stakesReach,
     reading.regimeIndex,
   ].join(" ");
 }
