@@ -1,5 +1,5 @@
 // Made-up tapes of the attack scripts: legs whose only input is a risk, for judges that read it.
-import type { LoggedInputs } from "../../src/engine/reading.ts";
+import type { AgentScore, LoggedInputs } from "../../src/engine/reading.ts";
 import {
   ATTACK_NAMES,
   ATTACK_SCRIPTS,
@@ -10,6 +10,26 @@ import type {
   AttackRecordings,
   AttackLegs,
 } from "../../src/kaizen/gates/attacks/scripts.ts";
+import { createRisk } from "../policy/_connections.ts";
+
+/** A score of the made-up judge: a known agent, clear but for what is `given`. */
+export function createScore(given: Partial<AgentScore>): AgentScore {
+  return {
+    ...createRisk(),
+    isKnown: true,
+    failurePessimistic: 0,
+    scoreInternal: 600,
+    scoreEffective: 600,
+    tierIndex: 0,
+    regimeIndex: 0,
+    stakesFrom: 0,
+    stakesTo: Infinity,
+    reasonIndexes: new Uint8Array(4),
+    reasonCount: 0,
+    configNumber: 1,
+    ...given,
+  };
+}
 
 /** Risk of each victim at each step, by script; .9 unless said. */
 export type Risks = Partial<Record<AttackScript, (victim: number, step: number) => number>>;

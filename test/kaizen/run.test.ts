@@ -2,10 +2,11 @@
 // profits from stays where it was, without the weights going with it.
 import { expect, it } from "vitest";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import type { LoggedInputs, AgentScore } from "../../src/engine/reading.ts";
+import type { LoggedInputs } from "../../src/engine/reading.ts";
 import { computeDenialThreshold } from "../../src/kaizen/model/holdout.ts";
 import { challengeBothScorecards } from "../../src/kaizen/run.ts";
-import { tapesOf } from "./_attacks.ts";
+import { computeLogit } from "../policy/_connections.ts";
+import { createScore, tapesOf } from "./_attacks.ts";
 import { CONFIG, evidenceFrom } from "./_evidence.ts";
 
 const TRUTH = { ...CONFIG.handshake, intercept: -1, mean: 0.5 };
@@ -16,16 +17,14 @@ function runWith(slandered: number, testedToMs = 0) {
   let played = 0;
   const judge = (config: ScoringConfig, { inputs }: LoggedInputs) => {
     const p = inputs[0]!;
-    return {
+    return createScore({
       failureProbability: p,
       failurePessimistic: p,
-      failureOptimistic: 0,
-      isThin: false,
+      // Nobody is connected at stakes.
+      stakesLogit: computeLogit(0.79),
       isDenied: p >= computeDenialThreshold(config.handshake, config),
-      isRefused: false,
-      decisionIndex: 2,
       scoreEffective: 600,
-    } as AgentScore;
+    });
   };
   const play = () => {
     played++;

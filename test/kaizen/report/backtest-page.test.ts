@@ -14,6 +14,7 @@ import {
 } from "../../../src/kaizen/report/backtest-tables.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../../src/policy/backtest.ts";
+import { createRisk } from "../../policy/_connections.ts";
 
 const { L2, L3 } = DEFAULT_POLICY.levels;
 const LOOSE = fillPolicyDefaults({
@@ -33,12 +34,12 @@ function backtestOf(given: Policy | undefined, count: number, stakes = 10): Back
     const isBad = random.uniform() < failureProbability;
     if (isBad) bad += 1;
     const reading = {
-      failureProbability,
-      failureOptimistic: failureProbability / 2,
-      isThin: i % 7 === 0,
-      isDenied: failureProbability > 0.8,
-      isRefused: false,
-      decisionIndex: 0,
+      ...createRisk({
+        failureProbability,
+        failureOptimistic: failureProbability / 2,
+        isThin: i % 7 === 0,
+        isDenied: failureProbability > 0.8,
+      }),
       scoreInternal: 597 - 900 * failureProbability,
       reasonIndexes: [],
       reasonCount: 0,

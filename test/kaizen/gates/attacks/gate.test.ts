@@ -1,23 +1,22 @@
 // Gate G9 in decisions: sharper weights that sell no more pass, weights that are easier to fool do
 // not, and a large harm needs no number of victims to show. The judge is made up; the borders are
-// those of the engine.
+// those of the shipped policy.
 import { describe, expect, it } from "vitest";
 import { DECISIONS } from "../../../../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../../src/engine/config.ts";
 import { createEngineMemory } from "../../../../src/engine/memory.ts";
 import { openEngineReader } from "../../../../src/engine/reader.ts";
-import type { LoggedInputs, AgentScore } from "../../../../src/engine/reading.ts";
+import type { LoggedInputs } from "../../../../src/engine/reading.ts";
 import { openEngineWriter } from "../../../../src/engine/writer.ts";
 import { evaluateAttackGate } from "../../../../src/kaizen/gates/attacks/gate.ts";
 import type { AttackRecordings } from "../../../../src/kaizen/gates/attacks/scripts.ts";
 import { GATE_POLICY } from "../../../../src/kaizen/gates/register.ts";
-import {
-  computeConnectThreshold,
-  computeVerifiedConnectThreshold,
-} from "../../../../src/kaizen/gates/attacks/prizes.ts";
+import { computeConnectBorders } from "../../../../src/kaizen/gates/attacks/prizes.ts";
 import type { Forecast, Holdout } from "../../../../src/kaizen/model/holdout.ts";
-import { tapesOf } from "../../_attacks.ts";
+import { computeStakesRisk } from "../../../../src/policy/stakes-decision.ts";
+import { computeLogit, decide } from "../../../policy/_connections.ts";
+import { createScore, tapesOf } from "../../_attacks.ts";
 
 const CHAMPION = loadDefaultConfig();
 const CHALLENGER = { ...CHAMPION, name: "challenger" };
@@ -28,7 +27,7 @@ function holdoutOf(changed: (p: number) => number): Holdout {
   const under = (of: (p: number) => number) => {
     const probabilities = Float64Array.from({ length: ROWS }, (_, i) => of((0.2 * i) / ROWS));
     const thin = new Uint8Array(ROWS);
-    return { probabilities, pessimistic: probabilities, thin } as unknown as Forecast;
+    return { probabilities, stakesRisks: probabilities, thin } as unknown as Forecast;
   };
   return {
     failures: new Uint8Array(ROWS),
@@ -44,20 +43,16 @@ function judged(
   onLegs: (p: number) => number,
   onHoldout: (p: number) => number,
 ) {
-  const judge = (config: ScoringConfig, { inputs, stakes }: LoggedInputs) => {
+  const judge = (config: ScoringConfig, { inputs }: LoggedInputs) => {
     const p = config === CHALLENGER ? onLegs(inputs[0]!) : inputs[0]!;
-    const isConnected = stakes === 0 || p <= computeConnectThreshold(config, stakes);
-    const isVerified = stakes === 0 || p <= computeVerifiedConnectThreshold(config, stakes);
-    return {
+    return createScore({
       failureProbability: p,
       failureOptimistic: p,
       failurePessimistic: p,
-      isThin: false,
+      stakesLogit: computeLogit(p),
       isDenied: p >= 0.92,
-      isRefused: false,
-      decisionIndex: isConnected ? 0 : isVerified ? 1 : 2,
       scoreEffective: 600 - 100 * p,
-    } as AgentScore;
+    });
   };
   const holdout = holdoutOf(onHoldout);
   const rivals = { side: "check", champion: CHAMPION, challenger: CHALLENGER, holdout } as const;
@@ -120,7 +115,7 @@ describe("gate G9", () => {
   });
 });
 
-it("has the engine's borders at stakes", () => {
+it("has the borders that check goes by at stakes", () => {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, CHAMPION, 7n);
   const reader = openEngineReader(memory, 1);
@@ -141,21 +136,19 @@ it("has the engine's borders at stakes", () => {
   });
   const seen = new Set<string>();
   for (const subject of agents) {
-    for (const stakes of [0.05, 0.3, 1, 5, 20, 100, 400, 5000]) {
-      const {
-        decisionIndex,
-        failurePessimistic: p,
-        isRefused,
-      } = reader.check(subject, stakes, nowMs);
-      if (isRefused) continue;
-      const isConnected = p <= computeConnectThreshold(CHAMPION, stakes);
-      const isVerified = p <= computeVerifiedConnectThreshold(CHAMPION, stakes);
+    for (const stakes of [0.05, 0.3, 1, 5, 20, 100, 400, 5000, 2e4]) {
+      const reading = reader.check(subject, stakes, nowMs);
+      if (reading.isDenied) continue;
+      const borders = computeConnectBorders(CHAMPION, stakes);
+      const risk = computeStakesRisk(reading, stakes);
+      const isConnected = risk <= borders.connect && !reading.isThin;
+      const isVerified = risk <= borders.verification;
       const expected = isConnected
         ? "connect"
         : isVerified
           ? "connect_with_verification"
           : "escalate";
-      expect(DECISIONS[decisionIndex]).toBe(expected);
+      expect(DECISIONS[decide(reading, stakes).decisionIndex]).toBe(expected);
       seen.add(expected);
     }
   }
