@@ -65,7 +65,7 @@ describe("a start-up calibration", () => {
 
   it("changes no order and denies nobody else", () => {
     const evidence = evidenceFrom(4, 2000, MORE);
-    const open = { ...CONFIG, margin: 0.01, check: { ...CONFIG.check, deny_at: 0.35 } };
+    const open = { ...CONFIG, deny_floor: 0.1, check: { ...CONFIG.check, deny_at: 0.35 } };
     const found = fitStartUpCalibration(evidence, 2000, open.check, evidence.weights)!;
     expect(found.level).not.toBeCloseTo(found.centre, 1);
     const before = forecastRows(evidence, [0, 2000], open.check, open);

@@ -103,9 +103,9 @@ const createConnectGoal = (
     decision === CONNECT && thin[row] === 1 ? Infinity : stakesRisks[row]!,
 });
 const CONNECT_GOALS: readonly AttackGoal[] = [
-  createConnectGoal("connect at 1", 1, CONNECT),
   createConnectGoal("connect at 10", 10, CONNECT),
-  createConnectGoal("verified connect at 100", 100, VERIFIED),
+  createConnectGoal("connect at 100", 100, CONNECT),
+  createConnectGoal("verified connect at 1000", 1000, VERIFIED),
 ];
 const FRAUD_GOALS: readonly AttackGoal[] = [
   createAllowGoal("L2"),

@@ -10,8 +10,8 @@ const BUREAU_SIGNATURE_INDEX = 1;
 const FAKE_STAKES = 10;
 /** Prefix of the identifiers of invented agents. */
 export const INVENTED_AGENT_PREFIX = "agent://attack/";
-/** Stakes at which every step is asked; 0: verify without stakes. */
-export const ATTACK_STAKES = [0, 1, 10, 100] as const;
+/** Stakes at which every step is asked; 0: verify without stakes. The others lie where decisions change. */
+export const ATTACK_STAKES = [0, 10, 100, 1000] as const;
 
 /** Logged legs of both scorecards: victim by victim, for each of ATTACK_STAKES. */
 export type AttackLegs = Record<"check" | "handshake", LoggedInputs[]>;
