@@ -260,11 +260,37 @@ function searchLargestStakes(score: StakesScore, terms: StakesTerms, border: Bor
   return low;
 }
 
-/** Takes stakes in the unit of account to the tenant's, not upwards. */
-function convertToTenantUnit(stakes: number, { unit }: StakesTerms): number {
-  if (unit === 1 || stakes === Number.POSITIVE_INFINITY) return stakes;
-  const converted = stakes / unit;
-  return converted * unit > stakes ? converted * STEP_DOWN : converted;
+/** Whether what the stakes alone decide is to connect, or with `isVerified` to connect at all. */
+function isConnectedAt(
+  score: StakesScore,
+  terms: StakesTerms,
+  stakes: number,
+  isVerified: boolean,
+): boolean {
+  const risk = computeStakesRisk(score, stakes * terms.unit);
+  if (isNearlyCertain(score, terms, risk)) return false;
+  const amount = computeAmount(terms, stakes);
+  if (isConnectCheaper(terms, score, risk, amount)) return true;
+  return isVerified && isVerifyCheaper(terms, score, risk, amount);
+}
+
+/** Takes the largest stakes in the unit of account to the tenant's: down, to where the decision holds. */
+function convertToTenantUnit(
+  score: StakesScore,
+  terms: StakesTerms,
+  largest: number,
+  isVerified: boolean,
+): number {
+  if (terms.unit === 1 || largest === Number.POSITIVE_INFINITY) return largest;
+  let stakes = largest / terms.unit;
+  for (
+    let step = 0;
+    step < ROUNDING_STEPS_MAX && stakes > 0 && !isConnectedAt(score, terms, stakes, isVerified);
+    step += 1
+  ) {
+    stakes *= STEP_DOWN;
+  }
+  return stakes;
 }
 
 /**
@@ -280,7 +306,8 @@ export function computeConnectStakesMax(
   }
   const isHeldBack = standing !== STANDING.clear || (score.isThin && !isThinAllowed);
   if (isHeldBack || isStale(score, terms)) return 0;
-  return convertToTenantUnit(computeLargestStakes(score, terms, isConnectCheaper), terms);
+  const largest = computeLargestStakes(score, terms, isConnectCheaper);
+  return convertToTenantUnit(score, terms, largest, false);
 }
 
 /** Largest stakes, in the tenant's unit, that connect at all: with verification or without. */
@@ -295,7 +322,7 @@ export function computeOpenStakesMax(
   if (standing !== STANDING.clear) return 0;
   const verified = computeLargestStakes(score, terms, isVerifyCheaper);
   const connected = computeLargestStakes(score, terms, isConnectCheaper);
-  return convertToTenantUnit(Math.max(verified, connected), terms);
+  return convertToTenantUnit(score, terms, Math.max(verified, connected), true);
 }
 
 /**
