@@ -1,6 +1,8 @@
 // Scores made up for tests of the decision at stakes, and the decision of check on a score.
 import * as fc from "fast-check";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import { listStakesFaults } from "../../src/contract/stakes-policy.ts";
+import type { LevelStakesPolicy, StakesPolicy } from "../../src/contract/stakes-policy.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import type { ActivePolicy } from "../../src/policy/active-policy.ts";
 import {
@@ -69,6 +71,35 @@ export const policyRisks: fc.Arbitrary<PolicyRisk> = fc
     isRefused: fc.boolean(),
   })
   .map(({ score, ...given }) => createRisk({ ...score, ...given }));
+
+const bps = fc.integer({ min: 0, max: 2000 });
+const share = fc.double({ min: 0.01, max: 5, noNaN: true });
+/** From a hundredth to a few thousand, at any size. */
+const amount = fc.double({ min: -2, max: 3.5, noNaN: true }).map((power) => 10 ** power);
+const days = fc.integer({ min: 1, max: 1000 });
+const levelStakes: fc.Arbitrary<LevelStakesPolicy> = fc.record(
+  { tolerated_loss_bps: bps, loss_share: share, assumed: amount, stale_after_days: days },
+  { requiredKeys: [] },
+);
+
+/** Stakes of a policy, in part or whole, that the parser takes. */
+export const stakesPolicies: fc.Arbitrary<StakesPolicy> = fc
+  .record(
+    {
+      unit: fc.oneof(fc.constantFrom(1, 0.01, 100), amount),
+      review_cost: amount,
+      verification_cost: fc.oneof(fc.constant(0), amount),
+      risk_tolerance: amount.map((of) => 1000 * of),
+      review_friction: fc.double({ min: 0, max: 1, noNaN: true }),
+      tolerated_loss_bps: bps,
+      loss_share: share,
+      assumed: amount,
+      stale_after_days: days,
+      levels: fc.record({ L2: levelStakes, L3: levelStakes }, { requiredKeys: [] }),
+    },
+    { requiredKeys: [] },
+  )
+  .filter((policy) => listStakesFaults(policy, "").length === 0);
 
 /** The decision of check on a score, in an object of its own. */
 export function decide(
