@@ -66,10 +66,13 @@ const CAUSE_BY_FIXED_DECISION: readonly StakesCause[] = [
 
 /** Cautious probability of failure above which only a person lets an agent through. */
 export const NEARLY_CERTAIN = 0.8;
-/** A closed form is off by a few units in the last place: so many steps down until the decision holds. */
-const ROUNDING_STEPS_MAX = 12;
-/** Takes a number to the next smaller one. */
-const STEP_DOWN = 1 - Number.EPSILON / 2;
+/**
+ * A closed form is off by a few units in the last place, by more where its terms nearly cancel: steps down,
+ * each twice as long, until the decision holds. The last one halves.
+ */
+const ROUNDING_STEPS_MAX = 53;
+/** Share of a number by which the next smaller one is less, at most. */
+const STEP_SHARE = Number.EPSILON / 2;
 /** Halvings of an interval of numbers: more change nothing. */
 const SEARCH_STEPS = 60;
 const STAKES_CEILING = 1e15;
@@ -220,7 +223,7 @@ function computeLargestAmount(
     step < ROUNDING_STEPS_MAX && !border(terms, catches, risk, amount);
     step += 1
   ) {
-    amount *= STEP_DOWN;
+    amount *= 1 - STEP_SHARE * 2 ** step;
   }
   return amount;
 }
@@ -288,7 +291,7 @@ function convertToTenantUnit(
     step < ROUNDING_STEPS_MAX && stakes > 0 && !isConnectedAt(score, terms, stakes, isVerified);
     step += 1
   ) {
-    stakes *= STEP_DOWN;
+    stakes *= 1 - STEP_SHARE * 2 ** step;
   }
   return stakes;
 }
