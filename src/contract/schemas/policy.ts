@@ -180,7 +180,7 @@ const stakesPolicy = t.defineObject(
     ),
     review_friction: t.makeOptional(
       t.withDescription(
-        t.share,
+        t.defineNumberBetween(0, 1),
         "Share of a good deal's volume that a person's look costs in delay and lost deals.",
       ),
     ),
