@@ -304,6 +304,18 @@ describe("the largest stakes", () => {
   });
 });
 
+it("holds at its bound also where the terms of the closed form nearly cancel", () => {
+  const half = createRisk({ stakesLogit: 0, isJudged: false });
+  for (let i = 0; i < 2000; i += 1) {
+    const policy = { verification_cost: 0, tolerated_loss_bps: 200, loss_share: 0.0199 - i * 1e-8 };
+    const { connect } = resolveStakesTerms({ ...policy, review_cost: 1 });
+    const bound = computeConnectStakesMax(half, { terms: connect, isThinAllowed: true }, clear);
+    expect(bound).toBeGreaterThan(connect.assumed);
+    expect(decisionAt(half, connect, bound), `loss share ${policy.loss_share}`).toBe(0);
+    expect(decisionAt(half, connect, bound * 1.000001)).toBe(1);
+  }
+});
+
 describe("the policies of these tests", () => {
   it("are those that the parser takes", () => {
     fc.assert(
