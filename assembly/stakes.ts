@@ -1,4 +1,4 @@
-// How the probability of failure depends on the stakes: the parts of the log-odds that they add, and
+// Probability of failure as a function of the stakes: the parts of the log-odds that they add, and
 // between which stakes the probability is the same. What is decided from it is policy
 // (src/policy/stakes-decision.ts).
 import { word } from "./config.ts";

@@ -43,6 +43,11 @@ export interface CatchRates {
   readonly humanCatch: number;
 }
 
+/** Half a standard deviation is calibrated where the risk is small (docs/design/scoring.md). */
+export const STAKES_CAUTION_DEFAULT = 0.5;
+/** Where missing a failure costs half of what denying a good agent does: of configs that name none. */
+export const DENY_FLOOR_DEFAULT = 2 / 3;
+
 /** Those of the shipped scoring config. */
 export const CATCH_RATES_DEFAULT: CatchRates = { verifyCatch: 0.8, humanCatch: 0.95 };
 

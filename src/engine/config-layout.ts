@@ -20,6 +20,7 @@ import {
 } from "../../assembly/layout.ts";
 import * as layout from "../../assembly/layout.ts";
 import { THIN_BELOW_DEFAULT, THIN_OUTCOMES_DEFAULT } from "../contract/policy.ts";
+import { DENY_FLOOR_DEFAULT, STAKES_CAUTION_DEFAULT } from "../contract/stakes-policy.ts";
 import { FEATURES, FEATURE_SIGNS } from "../contract/vocabulary.ts";
 import { computeConfigDigest } from "./config.ts";
 import type { ScoringConfig, ScoringModel } from "./config.ts";
@@ -87,11 +88,6 @@ const STAKES_REACH_DEFAULT = 10;
 const STAKES_FREE_DEFAULT = 1;
 /** Weight from which one outcome is news of an agent in full. */
 const HEARD_WEIGHT_DEFAULT = 0.25;
-
-/** Half a standard deviation is calibrated where the risk is small (docs/design/scoring.md). */
-export const STAKES_CAUTION_DEFAULT = 0.5;
-/** Where missing a failure costs half of what denying a good agent does: of configs that name none. */
-export const DENY_FLOOR_DEFAULT = 2 / 3;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const UNREACHABLE_PROBABILITY = 2;

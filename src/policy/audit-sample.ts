@@ -2,7 +2,7 @@
 // Denied calls produce no outcomes; sampled ones do, and their outcomes measure how often denials are wrong.
 import { VERDICT } from "../contract/vocabulary.ts";
 import { isReviewRequired } from "./rules.ts";
-import type { RuleInputs } from "./rules.ts";
+import type { RuleInputs } from "./rule-inputs.ts";
 import type { Ruling } from "./rulings.ts";
 import { isWithinStakesCap } from "./stakes-decision.ts";
 

@@ -20,7 +20,8 @@ import { roundStakesToHundredths } from "./backtest-tally.ts";
 import type { BacktestCase } from "./backtest-tally.ts";
 import { createConnection, decideConnection } from "./connection.ts";
 import { fillRuleInputs } from "./policy-query.ts";
-import { applyPolicyRules, createRuleInputs, isReviewRequired } from "./rules.ts";
+import { applyPolicyRules, isReviewRequired } from "./rules.ts";
+import { createRuleInputs } from "./rule-inputs.ts";
 
 /** Steps of the curves: hundredths of a percent, and multiples of what a person's look costs. */
 export const TOLERATED_LOSS_STEPS = [0, 25, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000];

@@ -10,7 +10,8 @@ import type { ActivePolicy } from "./active-policy.ts";
 import { computeEffectiveTrials, computeWilsonInterval } from "./confidence-interval.ts";
 import { fillHandshakeRuleInputs, fillRuleInputs } from "./policy-query.ts";
 import type { PolicyScore } from "./policy-query.ts";
-import { applyPolicyRules, createRuleInputs } from "./rules.ts";
+import { applyPolicyRules } from "./rules.ts";
+import { createRuleInputs } from "./rule-inputs.ts";
 import type { Ruling } from "./rulings.ts";
 
 const FINE_STEPS = 60;

@@ -1,8 +1,8 @@
 // The decision of check and of a handshake's legs: at the stakes named, by the terms that a tenant has for
 // requests without a tool level.
 import type { ActivePolicy } from "./active-policy.ts";
-import { selectConnectStanding } from "./rules.ts";
-import type { PolicyRisk } from "./rules.ts";
+import { selectConnectStanding } from "./standing.ts";
+import type { PolicyRisk } from "./rule-inputs.ts";
 import {
   computeConnectStakesMax,
   computeDecisionStakesMax,

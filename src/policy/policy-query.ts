@@ -6,7 +6,7 @@ import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
 import { applyPolicyRules } from "./rules.ts";
-import type { PolicyRisk, RuleInputs } from "./rules.ts";
+import type { PolicyRisk, RuleInputs } from "./rule-inputs.ts";
 import { findVouching } from "./vouching.ts";
 import { isWithinStakesCap, selectStakesCap } from "./stakes-decision.ts";
 import type { VouchableRecord, VouchingQuery } from "./vouching.ts";

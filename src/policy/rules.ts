@@ -3,12 +3,10 @@
 // `max` of restriction. The decision is a chain of ifs over the tables' own predicates, in the tables'
 // order: a loop over the tables would be an indirect call for each rule of every verify. A property test
 // holds both to the same rule. Pure; allocates only a ruling for broken provenance.
-import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
-import { CATCH_RATES_DEFAULT, resolveStakesTerms } from "../contract/stakes-policy.ts";
-import type { StakesTerms } from "../contract/stakes-policy.ts";
 import { DECISION, DECISIONS, VERDICT, VERDICTS } from "../contract/vocabulary.ts";
-import type { FindingCode, LogReason, ToolLevel, Verdict } from "../contract/vocabulary.ts";
+import type { LogReason, Verdict } from "../contract/vocabulary.ts";
+import type { RuleInputs } from "./rule-inputs.ts";
 import {
   createRuling,
   SUFFICIENT,
@@ -31,107 +29,8 @@ import {
   selectFailureVerdictIndex,
 } from "./rulings.ts";
 import type { Ruling } from "./rulings.ts";
-import {
-  computeConnectStakesMax,
-  computeDecisionStakesMax,
-  computeOpenStakesMax,
-  findStakesCause,
-  isSilent,
-  selectDecisionIndex,
-  STAKES_CAUSE,
-  STANDING,
-} from "./stakes-decision.ts";
-import type { StakesCause, StakesScore, Standing } from "./stakes-decision.ts";
-
-/** The part of a score that the rules read. */
-export interface PolicyRisk extends StakesScore {
-  /** 0 to 1, expected. */
-  readonly failureProbability: number;
-  readonly failureOptimistic: number;
-  readonly isThin: boolean;
-  readonly isDenied: boolean;
-  readonly isRefused: boolean;
-  /** The same of the agent's record as verify reads it: in a handshake, of its own dealings. */
-  readonly recordProbability: number;
-  readonly recordOptimistic: number;
-  readonly isRecordThin: boolean;
-  readonly isRecordDenied: boolean;
-  readonly isRecordRefused: boolean;
-}
-
-/** Everything that the rules of one tool level look at. Reused on the hot path: filled again for each level. */
-export interface RuleInputs {
-  toolLevel: ToolLevel;
-  level: LevelPolicy;
-  risk: PolicyRisk;
-  /** Terms of the decision at stakes, and the stakes, in the tenant's unit. */
-  terms: StakesTerms;
-  isThinAllowed: boolean;
-  stakes: number;
-  /** Rounded score of the agent, and the higher minimum of key and policy. */
-  scoreInternal: number;
-  scoreMinimum: number;
-  /** Not `threshold_met` of the wire: a shipped minimum counts there, but not here (policy-query.ts). */
-  isMinimumMet: boolean;
-  /** Code of broken or doubtful provenance; empty where it holds or was not assessed. */
-  failureCode: FindingCode | "";
-  areSourcesVerified: boolean;
-  /** Failure probability, inclusive. */
-  allowUpTo: number;
-  /** Whether the operator vouches for the agent (vouching.ts), at these stakes, and up to which. */
-  isVouched: boolean;
-  areStakesVouched: boolean;
-  vouchedStakesMax: number;
-}
-
-const NEUTRAL_RISK: PolicyRisk = {
-  failureProbability: 0,
-  failureOptimistic: 0,
-  isThin: false,
-  isDenied: false,
-  isRefused: false,
-  recordProbability: 0,
-  recordOptimistic: 0,
-  isRecordThin: false,
-  isRecordDenied: false,
-  isRecordRefused: false,
-  ...CATCH_RATES_DEFAULT,
-  stakesLogit: Number.NEGATIVE_INFINITY,
-  stakesNovelty: 0,
-  stakesUntested: 0,
-  stakesProven: 0,
-  stakesReach: 0,
-  isJudged: true,
-  silentDays: 0,
-  fixedDecisionIndex: -1,
-};
-
-const TERMS_DEFAULT = resolveStakesTerms();
-
-/** Inputs at which no rule beyond the record's holds; by default of a clear record. */
-export function createRuleInputs(
-  toolLevel: ToolLevel = "L0",
-  level: LevelPolicy = DEFAULT_POLICY.levels[toolLevel],
-  risk: PolicyRisk = NEUTRAL_RISK,
-): RuleInputs {
-  return {
-    toolLevel,
-    level,
-    risk,
-    terms: TERMS_DEFAULT[toolLevel],
-    isThinAllowed: level.thin === "allow",
-    stakes: 0,
-    scoreInternal: 0,
-    scoreMinimum: 0,
-    isMinimumMet: true,
-    failureCode: "",
-    areSourcesVerified: true,
-    allowUpTo: level.allow_up_to,
-    isVouched: false,
-    areStakesVouched: false,
-    vouchedStakesMax: 0,
-  };
-}
+import { isSilent, STAKES_CAUSE } from "./stakes-decision.ts";
+import { findLevelCause, findLevelDecisionIndex, isDenied, isRefused } from "./standing.ts";
 
 const { ALLOW, CHALLENGE } = VERDICT;
 const MARKED_STRICTNESS = (ALLOW + CHALLENGE) / 2;
@@ -157,83 +56,8 @@ export function computeRiskIndex(failureProbability: number): number {
   return index;
 }
 
-/** Whether a probability is at or above the level's denial threshold: the config's own, the tenant's, or none. */
-function isAboveDenialThreshold(
-  { level, risk }: RuleInputs,
-  probability: number,
-  isAboveConfigThreshold: boolean,
-): boolean {
-  if (level.deny_from === "fitted") return isAboveConfigThreshold;
-  return level.deny_from !== "never" && !risk.isThin && probability >= level.deny_from;
-}
-
-/** Rules on a record itself (a fraud flag, a revoked key) refuse under any threshold. */
-function isRefused(rules: RuleInputs): boolean {
-  const { failureOptimistic, isRefused: isRecordRefused } = rules.risk;
-  return isAboveDenialThreshold(rules, failureOptimistic, isRecordRefused) || isRecordRefused;
-}
-
-function isDenied(rules: RuleInputs): boolean {
-  return isAboveDenialThreshold(rules, rules.risk.failureProbability, rules.risk.isDenied);
-}
-
 function isDeniedOrRefused(rules: RuleInputs): boolean {
   return isDenied(rules) || rules.risk.isRefused;
-}
-
-/** What the record is held back for at the level, whatever the stakes. */
-export function selectStanding(rules: RuleInputs): Standing {
-  if (isRefused(rules)) return STANDING.refused;
-  return isDenied(rules) ? STANDING.denied : STANDING.clear;
-}
-
-function findLevelCause(rules: RuleInputs): StakesCause {
-  return findStakesCause(rules.risk, rules, selectStanding(rules));
-}
-
-/** Index into DECISIONS: the decision at the stakes by the level's own terms. */
-export function findLevelDecisionIndex(rules: RuleInputs): number {
-  return selectDecisionIndex(findLevelCause(rules));
-}
-
-/** Largest stakes, in the tenant's unit, at which the level's terms let the agent through as it is. */
-export function computeLevelStakesClear(rules: RuleInputs): number {
-  const standing = selectStanding(rules);
-  return rules.terms.onVerification === "allow_marked"
-    ? computeOpenStakesMax(rules.risk, rules, standing)
-    : computeConnectStakesMax(rules.risk, rules, standing);
-}
-
-/** Largest stakes, in the tenant's unit, with a decision at stakes no stricter by the level's terms. */
-export function computeLevelStakesMax(rules: RuleInputs): number {
-  const standing = selectStanding(rules);
-  return computeDecisionStakesMax(rules.risk, rules, standing, findLevelCause(rules));
-}
-
-/** Largest stakes, in the tenant's unit, that the level's terms let through with verification. */
-export function computeLevelStakesOpen(rules: RuleInputs): number {
-  return computeOpenStakesMax(rules.risk, rules, selectStanding(rules));
-}
-
-/**
- * What a record is held back for where no level is named (check, handshake): by the stricter border of L2
- * and L3, and by the record as verify reads it as well as by the score itself.
- */
-export function selectConnectStanding({ levels }: Policy, risk: PolicyRisk): Standing {
-  if (risk.isRefused || risk.isRecordRefused) return STANDING.refused;
-  let standing: Standing = STANDING.clear;
-  for (const { deny_from: border } of [levels.L2, levels.L3]) {
-    if (border === "never") continue;
-    if (border === "fitted") {
-      if (risk.isDenied || risk.isRecordDenied) standing = STANDING.denied;
-      continue;
-    }
-    const isAbove = (own: number, record: number) =>
-      (!risk.isThin && own >= border) || (!risk.isRecordThin && record >= border);
-    if (isAbove(risk.failureOptimistic, risk.recordOptimistic)) return STANDING.refused;
-    if (isAbove(risk.failureProbability, risk.recordProbability)) standing = STANDING.denied;
-  }
-  return standing;
 }
 
 function isThin({ risk }: RuleInputs): boolean {

@@ -7,7 +7,7 @@ import { REASON_CODES, RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.t
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
 import { computeRiskIndex } from "./rules.ts";
-import type { PolicyRisk } from "./rules.ts";
+import type { PolicyRisk } from "./rule-inputs.ts";
 import { selectStakesCap } from "./stakes-decision.ts";
 
 /** One entry of a policy, ready for the hot path. */

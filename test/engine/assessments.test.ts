@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { REASON_CODES, VERDICTS } from "../../src/contract/vocabulary.ts";
-import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const SUBJECT = "agent://t/0";

@@ -8,7 +8,8 @@ import {
   VOICE_REPORTER,
   VOICE_STRANGER,
 } from "../../src/contract/voices.ts";
-import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 import { VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";

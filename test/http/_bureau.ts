@@ -182,7 +182,7 @@ export class MemoryBureau implements Bureau {
         max_proven_stakes: 0,
         silent_days: null,
         stale_since: null,
-        },
+      },
       assumed_stakes: { L2: 7, L3: 12 },
       assessments: { false_content: 0, bad_sources: 0, last_assessed_at: null },
       standing: {

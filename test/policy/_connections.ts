@@ -11,8 +11,8 @@ import {
   decideConnection,
 } from "../../src/policy/connection.ts";
 import type { Connection } from "../../src/policy/connection.ts";
-import { createRuleInputs } from "../../src/policy/rules.ts";
-import type { PolicyRisk } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
+import type { PolicyRisk } from "../../src/policy/rule-inputs.ts";
 
 /** Terms of a tenant that sets none. */
 export const SHIPPED = createActivePolicy(DEFAULT_POLICY);

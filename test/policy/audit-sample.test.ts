@@ -5,8 +5,9 @@ import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { isEligibleForAuditSample, isInAuditSample } from "../../src/policy/audit-sample.ts";
-import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
-import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rule-inputs.ts";
 import { computeLogit, createRisk, SHIPPED } from "./_connections.ts";
 
 const LEVEL = { ...DEFAULT_POLICY.levels.L2, audit_one_in: 20, audit_max_stakes: 20 };

@@ -14,7 +14,8 @@ import {
   computeEffectiveTrials,
   computeWilsonInterval,
 } from "../../src/policy/confidence-interval.ts";
-import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 import { createRisk, policyRisks } from "./_connections.ts";
 
 const AGENTS = ["agent://a/0", "agent://a/1", "agent://a/2", "agent://a/3"];

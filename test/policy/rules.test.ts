@@ -3,13 +3,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import {
-  applyPolicyRules,
-  computeRiskIndex,
-  createRuleInputs,
-  traceRules,
-} from "../../src/policy/rules.ts";
-import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules, computeRiskIndex, traceRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rule-inputs.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
 import { ON_VERIFICATION } from "../../src/contract/stakes-policy.ts";

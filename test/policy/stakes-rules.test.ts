@@ -1,4 +1,4 @@
-// What verify makes of the decision at stakes: the verdict and label of each cause, what is marked in place of a
+// Verdicts of verify from the decision at stakes: the verdict and label of each cause, what is marked in place of a
 // challenge, what waits for a reviewer, and the stakes that a level lets through.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -7,17 +7,16 @@ import type { StakesPolicy } from "../../src/contract/stakes-policy.ts";
 import { VERDICT, VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
+import { applyPolicyRules, isReviewRequired } from "../../src/policy/rules.ts";
 import {
-  applyPolicyRules,
   computeLevelStakesClear,
   computeLevelStakesMax,
   computeLevelStakesOpen,
-  createRuleInputs,
   findLevelDecisionIndex,
-  isReviewRequired,
   selectStanding,
-} from "../../src/policy/rules.ts";
-import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+} from "../../src/policy/standing.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rule-inputs.ts";
 import { STANDING } from "../../src/policy/stakes-decision.ts";
 import {
   computeLogit,

@@ -11,9 +11,10 @@ import { fillRuleInputs, findHighestAllowedLevel } from "../../src/policy/policy
 import type { PolicyQuery, PolicyScore } from "../../src/policy/policy-query.ts";
 import { DEFAULT_POLICY, MINIMUM_SCORES_DEFAULT } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
-import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 import { VOUCHED } from "../../src/policy/rulings.ts";
-import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rule-inputs.ts";
 import { buildVouchedNamespaces, findVouching } from "../../src/policy/vouching.ts";
 import type { VouchableRecord } from "../../src/policy/vouching.ts";
 import { computeLogit, createRisk, policyRisks, SHIPPED } from "./_connections.ts";

@@ -4,12 +4,9 @@ import { REASON_CODES, VERDICT } from "../../contract/vocabulary.ts";
 import type { AnswerCode, ReasonCode, ToolLevel } from "../../contract/vocabulary.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
-import {
-  applyPolicyRules,
-  areSourcesMissing,
-  computeLevelStakesClear,
-} from "../../policy/rules.ts";
-import type { RuleInputs } from "../../policy/rules.ts";
+import { applyPolicyRules, areSourcesMissing } from "../../policy/rules.ts";
+import { computeLevelStakesClear } from "../../policy/standing.ts";
+import type { RuleInputs } from "../../policy/rule-inputs.ts";
 import { AUDIT_SAMPLED, OVERTURNED, THIN_RECORD, UPHELD, VOUCHED } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import { selectStakesCap } from "../../policy/stakes-decision.ts";

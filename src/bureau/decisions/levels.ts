@@ -4,12 +4,8 @@
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICT, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import {
-  applyPolicyRules,
-  computeLevelStakesClear,
-  computeLevelStakesOpen,
-  isReviewRequired,
-} from "../../policy/rules.ts";
+import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
+import { computeLevelStakesClear, computeLevelStakesOpen } from "../../policy/standing.ts";
 import {
   SOURCES_REQUIRED,
   STALE_CHALLENGED,

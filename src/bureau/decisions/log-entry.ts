@@ -13,7 +13,7 @@ import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import { OVERTURNED } from "../../policy/rulings.ts";
-import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/rules.ts";
+import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 

@@ -22,14 +22,10 @@ import { deriveRules } from "../../policy/active-policy.ts";
 import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
-import {
-  applyPolicyRules,
-  computeLevelStakesMax,
-  createRuleInputs,
-  findLevelDecisionIndex,
-  isReviewRequired,
-} from "../../policy/rules.ts";
-import type { RuleInputs } from "../../policy/rules.ts";
+import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
+import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
+import { createRuleInputs } from "../../policy/rule-inputs.ts";
+import type { RuleInputs } from "../../policy/rule-inputs.ts";
 import {
   AUDIT_SAMPLED,
   OVERTURNED,

@@ -5,7 +5,7 @@ import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { StakesTerms } from "../../contract/stakes-policy.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import { DENY_FLOOR_DEFAULT } from "../../engine/config-layout.ts";
+import { DENY_FLOOR_DEFAULT } from "../../contract/stakes-policy.ts";
 import { computeRiskBorders } from "../../policy/stakes-decision.ts";
 
 type TracedFeature = NonNullable<DecisionTrace["legs"][number]["features"]>[number];

@@ -8,7 +8,7 @@ import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { defaultPolicySource } from "../../policy/active-policy.ts";
 import { createConnection } from "../../policy/connection.ts";
 import type { PolicyQuery } from "../../policy/policy-query.ts";
-import { createRuleInputs } from "../../policy/rules.ts";
+import { createRuleInputs } from "../../policy/rule-inputs.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";

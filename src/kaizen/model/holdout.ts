@@ -1,7 +1,7 @@
 // Rows of evidence and the holdout of a promotion test: outcomes under two models, with the
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import { DENY_FLOOR_DEFAULT, STAKES_CAUTION_DEFAULT } from "../../engine/config-layout.ts";
+import { DENY_FLOOR_DEFAULT, STAKES_CAUTION_DEFAULT } from "../../contract/stakes-policy.ts";
 import { computeLogLoss, computeCalibrationError, computeMeanLogLoss } from "./forecast-metrics.ts";
 import { readCoefficients, isThinRow, computeRowDeviation, computeRowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
