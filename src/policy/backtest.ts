@@ -104,10 +104,13 @@ class QuestionTallies {
   readonly goodByAgent: Uint32Array;
   readonly tallies: readonly { readonly of: BacktestPolicy; readonly at: readonly LevelTally[] }[];
   readonly changes: readonly LevelChanges[];
+  /** Units of account in one of the tenant's units, as the live policy has it. */
+  readonly #unit: number;
 
   constructor(options: BacktestOptions, grid: BoundGrid, question: BacktestQuestion) {
     const { live, given, agentCount } = options;
     this.goodByAgent = new Uint32Array(agentCount);
+    this.#unit = live.terms.connect.unit;
     const talliesOf = (active: ActivePolicy) =>
       TOOL_LEVELS.map(
         (name) =>
@@ -130,7 +133,8 @@ class QuestionTallies {
   }
 
   add(each: BacktestCase, bin: number): void {
-    const { agent, isBad, stakes } = each;
+    const { agent, isBad } = each;
+    const stakes = each.stakes / this.#unit;
     if (!isBad) this.goodByAgent[agent]! += 1;
     const [live, given] = this.tallies;
     for (let level = 0; level < TOOL_LEVELS.length; level++) {

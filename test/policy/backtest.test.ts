@@ -90,15 +90,17 @@ function verdictOf(
   const ruling = applyPolicyRules({
     ...createRuleInputs(name, rules, each.reading),
     terms: resolveStakesTerms(policy.stakes)[name],
-    stakes: areStakesNamed ? each.stakes : 0,
+    stakes: areStakesNamed ? each.stakes / unitOf(policy) : 0,
     isMinimumMet,
     allowUpTo: bound ?? own,
   });
   return VERDICTS[ruling.verdictIndex]!;
 }
 
-const sumOf = (outcomes: readonly Judged[]) =>
-  outcomes.reduce((sum, { stakes }) => sum + stakes, 0);
+/** Outcomes have their stakes in the unit of account, figures in the policy's own. */
+const unitOf = (policy: Policy) => policy.stakes?.unit ?? 1;
+const sumOf = (outcomes: readonly Judged[], policy: Policy) =>
+  outcomes.reduce((sum, { stakes }) => sum + stakes, 0) / unitOf(policy);
 
 describe("a back-test", () => {
   it("counts what the policy says of each outcome, for both policies", () => {
@@ -135,8 +137,9 @@ describe("a back-test", () => {
               row.bad_quarantined,
               row.bad_blocked,
             ]);
-            expect(row.stakes_lost).toBe(sumOf(of(true, "ALLOW")));
-            expect(row.stakes_turned_away).toBe(sumOf(of(false, "")) - sumOf(of(false, "ALLOW")));
+            expect(row.stakes_lost).toBeCloseTo(sumOf(of(true, "ALLOW"), policy), 2);
+            const kept = sumOf(of(false, "ALLOW"), policy);
+            expect(row.stakes_turned_away).toBeCloseTo(sumOf(of(false, ""), policy) - kept, 2);
             expect(row.false_alarms).toBe(row.good_quarantined + row.good_blocked);
             if (row.good === 0) expect(row.false_alarm_rate).toBeNull();
             else {
@@ -162,7 +165,10 @@ describe("a back-test", () => {
           const asked = outcomes.filter(
             (each) => BACKTEST_QUESTIONS[each.question] === curve.question,
           );
-          const goodStakes = sumOf(asked.filter(({ isBad }) => !isBad));
+          const goodStakes = sumOf(
+            asked.filter(({ isBad }) => !isBad),
+            live,
+          );
           for (const [at, bound] of bounds.entries()) {
             const allowed = asked.filter(
               (each) => verdictOf(each, live, curve.level, bound) === "ALLOW",
@@ -173,8 +179,8 @@ describe("a back-test", () => {
               good.length,
               bad.length,
             ]);
-            expect(curve.stakes_lost[at]).toBe(sumOf(bad));
-            expect(curve.stakes_turned_away[at]).toBe(goodStakes - sumOf(good));
+            expect(curve.stakes_lost[at]).toBeCloseTo(sumOf(bad, live), 2);
+            expect(curve.stakes_turned_away[at]).toBeCloseTo(goodStakes - sumOf(good, live), 2);
           }
           const row = rows.find(
             (each) => each.question === curve.question && each.level === curve.level,
@@ -213,8 +219,8 @@ describe("a back-test", () => {
               bad_newly_turned_away: moved(true, false, agent).length,
             });
             expect(change).toMatchObject(counted());
-            expect(change.stakes_newly_lost).toBe(sumOf(moved(true, true)));
-            expect(change.stakes_newly_saved).toBe(sumOf(moved(true, false)));
+            expect(change.stakes_newly_lost).toBeCloseTo(sumOf(moved(true, true), live), 2);
+            expect(change.stakes_newly_saved).toBeCloseTo(sumOf(moved(true, false), live), 2);
             const { question } = change;
             const own = agents.filter(
               (each) => each.question === question && each.level === change.level,

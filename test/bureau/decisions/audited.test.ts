@@ -42,14 +42,13 @@ const said = ({ policy_action: { verdict, log_reason: label } }: VerifyResponse)
 describe("a challenge that wins its lot", () => {
   it("is let through, says so, and is for this call alone", () => {
     const { verify, logged } = open({}, false);
-    const answer = verify(RISKY, WINS[0]!);
+    const answer = verify(NEW, WINS[0]!);
     expect(said(answer)).toBe("ALLOW AUDIT_SAMPLE");
     expect(answer.reason_codes[0]).toBe("AUDIT_SAMPLE");
     expect(answer.reason_codes.length).toBeGreaterThan(1);
     expect(answer.reason_codes.length).toBeLessThanOrEqual(4);
     expect(answer.expires_at).toBe(answer.evaluated_at);
     expect(answer.max_stakes).toBe(8);
-    expect(answer.trust_evaluation.risk_level).toBe("CRITICAL");
     // Logged even where nothing else that is allowed has room.
     expect(logged).toMatchObject([{ logReason: "AUDIT_SAMPLE", isFlagged: true }]);
   });
@@ -97,6 +96,13 @@ describe("a challenge that wins its lot", () => {
     const none = open({ audit_max_stakes: 0 });
     expect(said(none.verify(NEW, WINS[0]!))).toBe("ALLOW AUDIT_SAMPLE");
     expect(said(none.verify("agent://nobody/other", WINS[1]!, { stakes: 7.01 }))).toMatch(/^CHALL/);
+  });
+
+  it("passes nobody who waits for a person", () => {
+    const { verify } = open();
+    for (const id of WINS.slice(0, 3)) {
+      expect(said(verify(RISKY, id))).toBe("CHALLENGE RISK_ABOVE_BOUND");
+    }
   });
 
   it("comes one time in so many, over agents", () => {
