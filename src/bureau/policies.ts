@@ -6,9 +6,9 @@ import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";
 import {
-  BPS_PER_ONE,
   CATCH_RATES_DEFAULT,
   computeReviewFriction,
+  convertShareToBps,
 } from "../contract/stakes-policy.ts";
 import type { StakesTerms } from "../contract/stakes-policy.ts";
 import { createActivePolicy } from "../policy/active-policy.ts";
@@ -49,7 +49,7 @@ function describeTerms(terms: StakesTerms): PolicyDocument["stakes_in_force"]["L
     verification_cost: terms.verificationCost / unit,
     review_cost: terms.reviewCost / unit,
     risk_tolerance: terms.riskTolerance / unit,
-    tolerated_loss_bps: terms.toleratedLoss * BPS_PER_ONE,
+    tolerated_loss_bps: convertShareToBps(terms.toleratedLoss),
     review_friction: computeReviewFriction(terms, CATCH_RATES_DEFAULT),
     loss_share: terms.lossShare,
     assumed: terms.assumed / unit,

@@ -61,7 +61,12 @@ const TOLERANCE_SHARES: Readonly<Record<StakesLevel, number>> = { L2: 1, L3: 0.5
 const REVIEW_FRICTION_MIN = 0.05;
 /** A person takes longer than a check by machine: the least by which the friction is larger. */
 const REVIEW_FRICTION_FACTOR = 1.25;
-export const BPS_PER_ONE = 10_000;
+const BPS_PER_ONE = 10_000;
+
+/** A share as hundredths of a percent, without the rounding errors of having been divided by as many. */
+export function convertShareToBps(share: number): number {
+  return Number((share * BPS_PER_ONE).toPrecision(12));
+}
 
 /**
  * The numbers of one tool level's decision at stakes, or of check and handshake, in the bureau's

@@ -10,6 +10,8 @@ import type {
 import {
   computeBaseFriction,
   computeReviewFriction,
+  convertShareToBps,
+  listStakesFaults,
   resolveStakesTerms,
 } from "../contract/stakes-policy.ts";
 import type { StakesPolicy, StakesTerms } from "../contract/stakes-policy.ts";
@@ -22,10 +24,14 @@ import { createConnection, decideConnection } from "./connection.ts";
 import { fillRuleInputs } from "./policy-query.ts";
 import { applyPolicyRules, isReviewRequired } from "./rules.ts";
 import { createRuleInputs } from "./rule-inputs.ts";
+import { STAKES_MARKED } from "./rulings.ts";
 
 /** Steps of the curves: hundredths of a percent, and multiples of what a person's look costs. */
-export const TOLERATED_LOSS_STEPS = [0, 25, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000];
-export const RISK_TOLERANCE_STEPS = [50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000];
+const TOLERATED_LOSS_STEPS = [0, 25, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000];
+const RISK_TOLERANCE_STEPS = [50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000];
+
+/** Values that differ by less, relatively, are one: one may have been multiplied and divided by the unit. */
+const SAME_VALUE = 1e-9;
 
 /** What is done about one deal. */
 const HANDLING = { connect: 0, verify: 1, review: 2, refuse: 3 } as const;
@@ -135,6 +141,8 @@ function handleVerify(active: RuledPolicy, level: "L2" | "L3"): (each: BacktestC
     const minimumScores = MINIMUM_SCORES_DEFAULT;
     const query = { active, reading, agentId, nowMs, stakes: stakes / unit, minimumScores, rules };
     const ruling = applyPolicyRules(fillRuleInputs(query, level));
+    // Allowed for gateways that verify out of band: the deal is verified, not connected without.
+    if (ruling === STAKES_MARKED) return HANDLING.verify;
     if (ruling.verdictIndex === VERDICT.ALLOW) return HANDLING.connect;
     if (ruling.verdictIndex === VERDICT.BLOCK) return HANDLING.refuse;
     return isReviewRequired(ruling, rules) ? HANDLING.review : HANDLING.verify;
@@ -182,20 +190,33 @@ export class BacktestMoney {
       ];
     });
     const terms = counted.terms.connect;
-    const step = (member: BacktestMoneyCurve["member"], value: number): CurveStep => {
-      const stakes: StakesPolicy = { ...counted.policy.stakes, [member]: value };
-      const varied = { ...counted, terms: resolveStakesTerms(stakes) };
-      return { member, value, tally: new MoneyTally(terms), handle: handleConnection(varied) };
-    };
     const reviewCost = terms.reviewCost / terms.unit;
-    this.#steps = [
-      ...TOLERATED_LOSS_STEPS.map((bps) => step("tolerated_loss_bps", bps)),
-      ...RISK_TOLERANCE_STEPS.map((factor) => step("risk_tolerance", factor * reviewCost)),
-    ];
     this.#inForce = {
-      tolerated_loss_bps: terms.baseToleratedLoss * 10_000,
+      tolerated_loss_bps: convertShareToBps(terms.baseToleratedLoss),
       risk_tolerance: terms.riskTolerance / terms.unit,
     };
+    const factors = RISK_TOLERANCE_STEPS.map((factor) => factor * reviewCost);
+    this.#steps = [
+      ...this.#createSteps(counted, "tolerated_loss_bps", TOLERATED_LOSS_STEPS),
+      ...this.#createSteps(counted, "risk_tolerance", factors),
+    ];
+  }
+
+  /** The policy with one number replaced by each of `values` that it could have, and by its own. */
+  #createSteps(counted: ActivePolicy, member: CurveStep["member"], values: readonly number[]) {
+    const inForce = this.#inForce[member];
+    const isInForce = (value: number) => Math.abs(value - inForce) <= SAME_VALUE * inForce;
+    return [...values.filter((value) => !isInForce(value)), inForce]
+      .toSorted((one, other) => one - other)
+      .flatMap((value): CurveStep[] => {
+        const stakes: StakesPolicy = { ...counted.policy.stakes, [member]: value };
+        const isOwn = value === inForce;
+        // A policy that would be refused has no place on the curve.
+        if (!isOwn && listStakesFaults(stakes, "").length > 0) return [];
+        const varied = isOwn ? counted : { ...counted, terms: resolveStakesTerms(stakes) };
+        const tally = new MoneyTally(counted.terms.connect);
+        return [{ member, value, tally, handle: handleConnection(varied) }];
+      });
   }
 
   /** Counts one outcome whose stakes were known; the reading is of a check at these stakes. */
@@ -229,10 +250,10 @@ export function listMoneyWarnings(money: readonly BacktestMoneyRow[]): string[] 
     if (plan !== "live" && plan !== "given") return [];
     const always = money.find((each) => each.asked === asked && each.plan === "always_verify");
     if (always === undefined || always.deals === 0 || cost <= always.cost) return [];
-    const of = asked === "check" ? "check" : `verify at ${asked}`;
+    const where = asked === "check" ? "check" : `verify at ${asked}`;
     return [
-      `by these numbers verifying every deal would cost less than the ${plan} policy at ${of}: ` +
-        `${always.cost} instead of ${cost}`,
+      `by these numbers verifying every deal would cost less than the ${plan} policy does in ` +
+        `${where}: ${always.cost} instead of ${cost}`,
     ];
   });
 }
