@@ -2,46 +2,15 @@
 // unit; curves that have the number in force on them; and the sentence about verifying every deal.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fillPolicyDefaults } from "../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { BacktestMoneyRow } from "../../src/contract/schemas/backtest.ts";
-import { CATCH_RATES_DEFAULT } from "../../src/contract/stakes-policy.ts";
 import type { StakesPolicy } from "../../src/contract/stakes-policy.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import type { ActivePolicy } from "../../src/policy/active-policy.ts";
 import { BacktestMoney, listMoneyWarnings } from "../../src/policy/backtest-money.ts";
-import type { BacktestCase } from "../../src/policy/backtest-tally.ts";
-import { createRuleInputs } from "../../src/policy/rules.ts";
+import { createCase, createPolicyWithStakes, type Deal, DEALS } from "./_deals.ts";
 
 const SHIPPED = createActivePolicy(DEFAULT_POLICY);
-
-function createPolicyWithStakes(stakes: StakesPolicy): ActivePolicy {
-  return createActivePolicy(fillPolicyDefaults({ stakes }));
-}
-
-interface Deal {
-  /** Cautious probability of failure at the stakes. */
-  readonly risk: number;
-  readonly stakes: number;
-  readonly isBad: boolean;
-  readonly isRefused?: boolean;
-}
-
-function createCase({ risk, stakes, isBad, isRefused = false }: Deal): BacktestCase {
-  const reading = {
-    ...createRuleInputs().risk,
-    ...CATCH_RATES_DEFAULT,
-    // Within every bound: what holds back is the decision at stakes.
-    failureProbability: 0.01,
-    stakesLogit: Math.log(risk / (1 - risk)),
-    isRefused,
-    isRecordRefused: isRefused,
-    scoreInternal: 600,
-    reasonIndexes: [],
-    reasonCount: 0,
-  };
-  return { reading, agent: 0, agentId: "agent://a/0", nowMs: 0, isBad, stakes };
-}
 
 function countMoney(deals: readonly Deal[], live = SHIPPED, given?: ActivePolicy) {
   const money = new BacktestMoney(live, given);
@@ -52,21 +21,6 @@ function countMoney(deals: readonly Deal[], live = SHIPPED, given?: ActivePolicy
 function findRow(money: readonly BacktestMoneyRow[], asked: string, plan: string) {
   return money.find((each) => each.asked === asked && each.plan === plan)!;
 }
-
-/**
- * By the shipped numbers (verifying 0.5 and 2 % of a good deal, a person 5 and 5 %, tolerance 5,000) the
- * first is connected, the second verified, the third waits for a person, the fourth is refused.
- */
-const KINDS = [
-  { risk: 0.005, stakes: 100 },
-  { risk: 0.1, stakes: 100 },
-  { risk: 0.5, stakes: 1000 },
-  { risk: 0.5, stakes: 200, isRefused: true },
-];
-const DEALS: readonly Deal[] = KINDS.flatMap((kind) => [
-  { ...kind, isBad: false },
-  { ...kind, isBad: true },
-]);
 
 describe("the money of a back-test", () => {
   it("is what was lost, what good deals paid in friction, and the fees", () => {

@@ -1,6 +1,6 @@
 // HTML page of a back-test, self-contained: what either policy would have let through, what it would
 // have cost, whom it would have held back and why. Written for a person who sets a policy.
-import type { LevelPolicy } from "../../contract/policy.ts";
+import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { fillPolicyDefaults } from "../../contract/complete-policy.ts";
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type {
@@ -21,6 +21,7 @@ import {
   BACKTEST_QUESTION_LABELS,
   formatPercent,
 } from "./backtest-tables.ts";
+import { renderMoneySection } from "./backtest-money.ts";
 import { escapeHtml } from "../../markup/html.ts";
 import { renderReportPage, formatSentenceHtml } from "./document.ts";
 import { renderAllowedPlot, hasBoundEffect, renderMoneyPlot } from "./plot-curves.ts";
@@ -93,19 +94,47 @@ function summarizeVerifyResults({ rows }: BacktestFindings): string {
     .join(" ");
 }
 
-function renderRuleDifferences({ live, given }: Backtest): string {
-  if (live === undefined || given === undefined) return "";
-  const [before, after] = [fillPolicyDefaults(live.policy), fillPolicyDefaults(given.policy)];
+/** Members of the stakes as the tenant wrote them, by level; what it left out is not among them. */
+function collectWrittenStakes({ stakes = {} }: Pick<Policy, "stakes">): Map<string, string> {
+  const { levels = {}, ...shared } = stakes;
+  const found = new Map<string, string>();
+  for (const [level, members] of Object.entries({ all: shared, ...levels })) {
+    for (const [member, value] of Object.entries(members)) {
+      found.set(`${level} stakes.${member}`, String(value));
+    }
+  }
+  return found;
+}
+
+function listRuleDifferences(before: Policy, after: Policy): string[][] {
   const rules = Object.keys(before.levels.L0) as (keyof LevelPolicy)[];
-  const rows = TOOL_LEVELS.flatMap((level) =>
+  const ofLevels = TOOL_LEVELS.flatMap((level) =>
     rules
       .filter((rule) => before.levels[level][rule] !== after.levels[level][rule])
-      .map(
-        (rule) =>
-          `<tr><td>${level}</td><td><code>${rule}</code></td>` +
-          `<td class="n">${before.levels[level][rule]}</td>` +
-          `<td class="n">${after.levels[level][rule]}</td></tr>`,
-      ),
+      .map((rule) => [
+        level,
+        rule,
+        String(before.levels[level][rule]),
+        String(after.levels[level][rule]),
+      ]),
+  );
+  const [one, other] = [collectWrittenStakes(before), collectWrittenStakes(after)];
+  const ofStakes = [...new Set([...one.keys(), ...other.keys()])]
+    .filter((name) => one.get(name) !== other.get(name))
+    .map((name) => [...name.split(" "), one.get(name) ?? "not set", other.get(name) ?? "not set"]);
+  return [...ofLevels, ...ofStakes];
+}
+
+function renderRuleDifferences({ live, given }: Backtest): string {
+  if (live === undefined || given === undefined) return "";
+  const differences = listRuleDifferences(
+    fillPolicyDefaults(live.policy),
+    fillPolicyDefaults(given.policy),
+  );
+  const rows = differences.map(
+    ([level, rule, before, after]) =>
+      `<tr><td>${level}</td><td><code>${rule}</code></td><td class="n">${before}</td>` +
+      `<td class="n">${after}</td></tr>`,
   );
   if (rows.length === 0) return `<p>Both policies have the same rules.</p>`;
   return (
@@ -237,6 +266,7 @@ export function renderBacktestPage(backtest: Backtest): string {
     METHOD_NOTE,
     renderBacktestFacts(backtest, findings),
     renderRuleDifferences(backtest),
+    renderMoneySection(backtest),
     renderLevelSections(findings),
   ].join("");
   return renderReportPage(`${id}: ${title}`, body);

@@ -21,6 +21,7 @@ const REASON_LABELS: Readonly<Record<string, string>> = {
   BELOW_TENANT_MINIMUM: "score below the policy's minimum",
   RISK_ABOVE_BORDER: "risk above the border of denial",
   REFUSE_RULE: "a revoked key or a fraud mark, or risk above the border even at best",
+  STALE_RECORD: "no word of it for too long",
   STAKES_NEED_VERIFICATION: "its stakes ask for verification",
   STAKES_NEED_APPROVAL: "its stakes ask for a person",
 };
@@ -87,7 +88,7 @@ export function listWarnings(findings: BacktestFindings, promotedAt: string | un
 }
 
 /** A table that scrolls by itself where the screen is narrow. */
-function renderScrollableTable(
+export function renderScrollableTable(
   caption: string,
   head: readonly string[],
   rows: readonly string[],
@@ -98,9 +99,11 @@ function renderScrollableTable(
   );
 }
 
-const renderHeaderCell = (text: string): string => `<th scope="col">${text}</th>`;
-const renderNumberHeaderCell = (text: string): string => `<th scope="col" class="n">${text}</th>`;
-const renderNumberCell = (text: string): string => `<td class="n">${text}</td>`;
+/** Cells of these tables. `text` is HTML. */
+export const renderHeaderCell = (text: string): string => `<th scope="col">${text}</th>`;
+export const renderNumberHeaderCell = (text: string): string =>
+  `<th scope="col" class="n">${text}</th>`;
+export const renderNumberCell = (text: string): string => `<td class="n">${text}</td>`;
 
 /** A change of money, with its sign. */
 function formatMoneyChange(change: number): string {

@@ -111,8 +111,8 @@ describe("a back-test's page", () => {
     );
     expect(told).toContain(`${formatMoney(row.stakes_lost)} of stakes lost`);
     expect(told).toContain("agent://b/&lt;script&gt;");
-    expect(page.match(/<svg /g)!.length).toBe(2 * 5);
-    expect(page.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)).toHaveLength(10);
+    expect(page.match(/<svg /g)!.length).toBe(2 * 5 + 4);
+    expect(page.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)).toHaveLength(14);
   });
 
   it("marks the bound of each policy on its curve", () => {
