@@ -52,7 +52,7 @@ export async function openTestServer(
   keyring.installAdminKey(ADMIN_SECRET);
   const loopback = { mode: "loopback", hosts: [], isBoundToLoopback: true } as const;
   const console = new Console(
-    { ...loopback, isInsecure: false },
+    { ...loopback, isInsecure: false, unitOfAccount: "EUR" },
     { keyring, clock: now, randomBytes },
   );
   const bureau = new MemoryBureau(now);

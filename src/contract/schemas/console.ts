@@ -24,6 +24,7 @@ export const ConsoleSession = t.defineMessage("ConsoleSession", {
   scopes: t.defineList(t.defineChoice(SCOPES)),
   ends_at: t.time,
   version: t.text,
+  unit_of_account: t.withDescription(t.text, "what stakes are counted in"),
 });
 
 /** Body of a route below `/console/api`: that route's own. */

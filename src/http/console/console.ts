@@ -28,6 +28,8 @@ export interface ConsoleOptions {
   readonly isBoundToLoopback: boolean;
   /** Cookies without `Secure`, for browsers that refuse it on plain loopback. */
   readonly isInsecure: boolean;
+  /** Name of what stakes are counted in, shown beside amounts. */
+  readonly unitOfAccount: string;
 }
 
 interface ConsoleDependencies {
@@ -59,6 +61,10 @@ export class Console {
     this.#keyring = parts.keyring;
     this.sessions = new ConsoleSessions(parts);
     this.#tries = new FailedLoginLimiter(parts.clock);
+  }
+
+  get unitOfAccount(): string {
+    return this.#options.unitOfAccount;
   }
 
   /** Whether a browser on this machine can reach it without a proxy. */

@@ -210,6 +210,7 @@ function buildSessionReply(
     scopes: [...principal.scopes].toSorted(),
     ends_at: new Date(endsAtMs).toISOString(),
     version: exchange.services.version,
+    unit_of_account: exchange.require("console").unitOfAccount,
   });
   return { ...reply, headers: [...reply.headers, ...CONSOLE_HEADER_LINES] };
 }

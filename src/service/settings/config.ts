@@ -157,7 +157,13 @@ function parseConsoleConfig(
   if (isInsecure && !isBoundToLoopback) {
     throw new InvalidSetting("TRUSTRANK_CONSOLE_INSECURE is for a service on loopback alone");
   }
-  return { mode, hosts: read("consoleHosts") ?? [], isBoundToLoopback, isInsecure };
+  return {
+    mode,
+    hosts: read("consoleHosts") ?? [],
+    isBoundToLoopback,
+    isInsecure,
+    unitOfAccount: read("unitOfAccount"),
+  };
 }
 
 /** Access log and traces. */

@@ -40,6 +40,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A setting that cannot be meant; the entry answers with the usage exit code. */
 export class InvalidSetting extends Error {}
 
+const UNIT_NAME = /^[^\p{C}\p{Z}]{1,16}$/u;
+const unitNameKind = createCheckedTextKind("a name of 1 to 16 visible characters", (text) =>
+  UNIT_NAME.test(text),
+);
+
 const seedRulesKind: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
@@ -242,6 +247,15 @@ export const SETTINGS = {
     default: "false" as const,
     sentence:
       "`true`: its cookie without `Secure`, for a browser that refuses that on plain loopback",
+  },
+  unitOfAccount: {
+    flag: "--unit-of-account <name>",
+    variables: ["TRUSTRANK_UNIT_OF_ACCOUNT"],
+    kind: unitNameKind,
+    default: "unit",
+    sentence:
+      "what stakes are counted in, such as `EUR`: a name that the console shows beside amounts; " +
+      "a tenant with another unit says in its policy what that is worth (`stakes.unit`)",
   },
   ...CAPACITY_SETTINGS,
   scrubHours: {

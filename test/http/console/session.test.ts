@@ -72,7 +72,8 @@ describeServers("the console's session", (service) => {
     const listed = await ask(base, "GET", LIST, as(open));
     expect(listed.status).toBe(200);
     expect(listed.text).toContain("key_id");
-    expect((await ask(base, "GET", "/console/session", as(open))).text).toContain(open.csrf);
+    const session = await ask(base, "GET", "/console/session", as(open));
+    expect(JSON.parse(session.text)).toMatchObject({ csrf: open.csrf, unit_of_account: "EUR" });
     // The cookie opens nothing elsewhere.
     expect((await ask(base, "GET", "/v1/keys", as(open))).status).toBe(401);
     // Whoever has no session is not refused anything: the page asks before it shows the login.
@@ -276,6 +277,7 @@ describe("where the console is served", () => {
     hosts: ["trust.example.com"],
     isBoundToLoopback: false,
     isInsecure: false,
+    unitOfAccount: "unit",
   };
   const HTTPS = { "x-forwarded-proto": "https" };
 

@@ -37,7 +37,13 @@ describe("settings of serve", () => {
       isCredibilityWanted: undefined,
       seeds: undefined,
       sourcesPerTenant: 65_536,
-      console: { mode: "loopback", hosts: [], isInsecure: false, isBoundToLoopback: true },
+      console: {
+        mode: "loopback",
+        hosts: [],
+        isInsecure: false,
+        isBoundToLoopback: true,
+        unitOfAccount: "unit",
+      },
       journal: {
         snapshotOutcomes: 500_000,
         reserveBytes: 64 * 1024 * 1024,

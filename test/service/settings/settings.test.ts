@@ -45,6 +45,8 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["decisionsKeptDays", "TRUSTRANK_DECISIONS_KEPT_DAYS", "0"],
   ["outcomesKeptDays", "TRUSTRANK_OUTCOMES_KEPT_DAYS", "100000"],
   ["queryMemoryMb", "TRUSTRANK_QUERY_MEMORY_MB", "1023"],
+  ["unitOfAccount", "TRUSTRANK_UNIT_OF_ACCOUNT", "US dollars"],
+  ["unitOfAccount", "TRUSTRANK_UNIT_OF_ACCOUNT", "x".repeat(17)],
   ["timeZone", "TRUSTRANK_TIME_ZONE", "Berlin"],
   ["kaizen", "TRUSTRANK_KAIZEN", "never"],
   ["kaizenRows", "TRUSTRANK_KAIZEN_ROWS", "99999"],
