@@ -139,6 +139,7 @@ function Account({ who }: { who: Session }): VNode {
       </label>
       <button type="button" class="plain" onClick=${() => void logOut()}>Log out</button>
     </p>
+    <p class="dim small">unit of account: ${who.unit_of_account}</p>
     <p class="dim small">${who.version} · <kbd>?</kbd> for keys</p>
   </section>`;
 }

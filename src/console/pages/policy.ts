@@ -19,6 +19,7 @@ import {
   replaceLevelMember,
   type PolicyDifference,
 } from "./policy/draft.ts";
+import { AmountsCard } from "./policy/amounts.ts";
 import { DraftCard } from "./policy/draft-card.ts";
 import { BacktestResults, DEFAULT_QUESTION } from "./policy/findings.ts";
 import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
@@ -156,6 +157,7 @@ function PolicyEditor({ live, onSaved }: PolicyEditorProps): VNode {
     setTimeout(() => setSaved(new Date().toISOString()), 1500);
   };
   return html`
+    <${AmountsCard} live=${live} check=${check} />
     <${DraftCard}
       ...${{ text, draft, live: live.policy, check }}
       onText=${setText}

@@ -3,6 +3,7 @@ import type { Policy, LevelPolicy } from "../../../contract/policy.ts";
 import { html, readInputValue, useId, useRef, type VNode } from "../../html.ts";
 import { Failure } from "../../parts/notices.ts";
 import { Card } from "../../parts/page.ts";
+import { StakesFields } from "./amounts.ts";
 import {
   type DraftCheck,
   computeLineNumber,
@@ -35,6 +36,7 @@ export function DraftCard(props: DraftCardProps): VNode {
   };
   return html`<${Card} title="Draft">
     <${PolicyForm} policy=${draft} live=${live} wrong=${check.wrong} onPolicy=${onPolicy} />
+    <${StakesFields} policy=${draft} live=${live} wrong=${check.wrong} onPolicy=${onPolicy} />
     <${DraftCheckResult} check=${check} text=${text} onShow=${show} />
     <details>
       <summary>All rules as JSON</summary>

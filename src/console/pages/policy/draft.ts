@@ -41,6 +41,18 @@ export function replaceLevelMember(
   return { ...policy, levels };
 }
 
+/** The policy with one member of its stakes changed; undefined leaves it out. */
+export function replaceStakesMember(
+  policy: Policy,
+  member: keyof NonNullable<Policy["stakes"]>,
+  value: number | undefined,
+): Policy {
+  const { stakes = {}, ...rest } = policy;
+  const { [member]: _, ...others } = stakes;
+  const next = value === undefined ? others : { ...others, [member]: value };
+  return Object.keys(next).length === 0 ? rest : { ...rest, stakes: next };
+}
+
 export interface PolicyDifference {
   /** Members from the outside in. */
   readonly path: string;

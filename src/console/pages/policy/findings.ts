@@ -15,6 +15,7 @@ import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, Time } from "../../parts/words.ts";
 import { RiskBoundCurve } from "./curve.ts";
 import { LEVELS, type Level } from "./draft.ts";
+import { BacktestMoneyCards } from "./money.ts";
 
 const QUESTION_LABELS: Readonly<Record<string, string>> = {
   verify: "verify, no stakes named",
@@ -89,6 +90,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
           empty="Nothing is held back at this level."
         />
       <//>
+      <${BacktestMoneyCards} findings=${findings} />
     <//>
   `;
 }
