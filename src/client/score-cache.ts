@@ -146,7 +146,8 @@ const ANY_STAKES = Number.POSITIVE_INFINITY;
 /**
  * The stakes at which a leg would say the same. `connect` holds from zero to its `max_stakes`, a
  * verification from its own stakes on (for less it might be clear); what waits for a person holds
- * from where it would no longer open, and a refusal whatever the stakes.
+ * from where it would no longer open, from its own stakes where `max_stakes` names none, and a
+ * refusal whatever the stakes.
  */
 function computeLegStakesRange(
   leg: Pick<Leg, "decision" | "max_stakes">,
@@ -154,8 +155,11 @@ function computeLegStakesRange(
 ): [number, number] {
   const { decision, max_stakes: stakesMax } = leg;
   if (decision === "refuse") return [0, ANY_STAKES];
-  if (decision === "escalate")
-    return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), ANY_STAKES];
+  if (decision === "escalate") {
+    // 0 says that no amount is known to open: not that none does, where the stakes count in a denial.
+    const low = stakesMax === null || stakesMax === 0 ? stakes : stakesMax + STAKES_STEP;
+    return [Math.min(stakes, low), ANY_STAKES];
+  }
   return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? ANY_STAKES)];
 }
 
@@ -204,8 +208,10 @@ export function listVerifyRanges(
 /** The answer as the service would have given it at another level. */
 function buildLevelVerdict(verdict: VerifyResponse, level: LevelVerdict): VerifyResponse {
   const { threshold_met, reason_codes, max_stakes, enforced, log_reason } = level;
+  // A review is the requested level's: one that waits for a person is never answered beside another.
+  const { review: _, ...common } = verdict;
   return {
-    ...verdict,
+    ...common,
     trust_evaluation: { ...verdict.trust_evaluation, threshold_met },
     policy_action: { verdict: level.verdict, log_reason },
     reason_codes,

@@ -16,7 +16,11 @@ import type { StakesCause, StakesQuestion, Standing } from "./stakes-decision.ts
 /** A request for a connection, as the decision sees it. */
 export interface ConnectionQuery {
   readonly active: Pick<ActivePolicy, "policy" | "terms">;
-  readonly reading: PolicyRisk;
+  /**
+   * `stakesTo`: the stakes, in the unit of account, up to which its probability is the same; left out
+   * where `stakesMax` is of no interest.
+   */
+  readonly reading: PolicyRisk & { readonly stakesTo?: number };
   /** In the tenant's unit. */
   readonly stakes: number;
 }
@@ -60,8 +64,26 @@ export function decideConnection(query: ConnectionQuery, connection: Connection)
   connection.standing = standing;
   connection.cause = cause;
   connection.decisionIndex = selectDecisionIndex(cause);
-  connection.stakesMax = computeDecisionStakesMax(reading, question, standing, cause);
+  const stakesMax = computeDecisionStakesMax(reading, question, standing, cause);
+  connection.stakesMax = capAtJudgedStakes(query, stakesMax);
   return connection;
+}
+
+/**
+ * A tenant's own border of denial is compared with the probability at the stakes, which may be higher at
+ * others: the answer holds no further than the stakes that are known to add the same to it. The record of a
+ * leg is judged by the model of checks, of which only the proven stakes are known to add nothing.
+ */
+function capAtJudgedStakes(
+  { active, reading, stakes }: ConnectionQuery,
+  stakesMax: number,
+): number {
+  const { L2, L3 } = active.policy.levels;
+  if (typeof L2.deny_from !== "number" && typeof L3.deny_from !== "number") return stakesMax;
+  const { stakesTo = Number.POSITIVE_INFINITY, stakesProven } = reading;
+  const isOwnModel = reading.recordProbability === reading.failureProbability;
+  const to = isOwnModel ? stakesTo : Math.min(stakesTo, stakesProven);
+  return Math.min(stakesMax, Math.max(stakes, to / active.terms.connect.unit));
 }
 
 /** Largest stakes, in the tenant's unit, that connect without verification. */

@@ -49,10 +49,14 @@ export function findLevelDecisionIndex(rules: RuleInputs): number {
 
 /** Largest stakes, in the tenant's unit, at which the level's terms let the agent through as it is. */
 export function computeLevelStakesClear(rules: RuleInputs): number {
-  const standing = selectStanding(rules);
   return rules.terms.onVerification === "allow_marked"
-    ? computeOpenStakesMax(rules.risk, rules, standing)
-    : computeConnectStakesMax(rules.risk, rules, standing);
+    ? computeLevelStakesOpen(rules)
+    : computeLevelStakesConnect(rules);
+}
+
+/** Largest stakes, in the tenant's unit, that the level's terms let through without verification. */
+export function computeLevelStakesConnect(rules: RuleInputs): number {
+  return computeConnectStakesMax(rules.risk, rules, selectStanding(rules));
 }
 
 /** Largest stakes, in the tenant's unit, with a decision at stakes no stricter by the level's terms. */

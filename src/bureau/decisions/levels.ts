@@ -5,7 +5,11 @@ import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICT, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
-import { computeLevelStakesClear, computeLevelStakesOpen } from "../../policy/standing.ts";
+import {
+  computeLevelStakesClear,
+  computeLevelStakesConnect,
+  computeLevelStakesOpen,
+} from "../../policy/standing.ts";
 import {
   SOURCES_REQUIRED,
   STALE_CHALLENGED,
@@ -104,13 +108,21 @@ function computeConstantStakesRange(
     return [stakes, isOpen ? computeUpperStakes(computeLevelStakesOpen(rules), to, stakes) : to];
   }
   // Silence, and doubt where no rule on the record names it, do so only while the stakes would connect.
-  const isDoubt = ruling === THIN_RECORD && rules.level.thin !== "challenge";
+  const isTolerated = rules.level.thin !== "challenge" || rules.isVouched;
+  const isDoubt = ruling === THIN_RECORD && isTolerated;
   if (isDoubt || ruling === STALE_CHALLENGED) return [stakes, stakes];
-  if (ruling.verdictIndex === VERDICT.ALLOW) return [from, computeUpperStakes(bound, to, stakes)];
+  if (ruling.verdictIndex === VERDICT.ALLOW) {
+    // Where a decision to verify is allowed, it is marked: the plain answer ends before `max_stakes`.
+    const unmarked = Math.max(computeLevelStakesConnect(rules), rules.vouchedStakesMax);
+    return [from, computeUpperStakes(Math.min(bound, unmarked), to, stakes)];
+  }
+  if (ruling.verdictIndex >= VERDICT.QUARANTINE) return [from, to];
+  // Whatever names a challenge: from the stakes on that need a person's approval, each call is counted.
+  if (isReviewRequired(ruling, rules)) return [stakes, to];
   // Rules after the stakes name a challenge only where the stakes have not caused one.
   const isByRecord = rules.failureCode === "" && ruling.logReason !== SOURCES_REQUIRED.logReason;
-  if (isByRecord || ruling.verdictIndex >= VERDICT.QUARANTINE) return [from, to];
-  return [from, computeUpperStakes(computeLevelStakesClear(rules), to, stakes)];
+  const upper = isByRecord ? computeLevelStakesOpen(rules) : computeLevelStakesClear(rules);
+  return [from, computeUpperStakes(upper, to, stakes)];
 }
 
 /** The smaller of both; a computed bound is lowered by its tolerance, but not below the requested stakes. */

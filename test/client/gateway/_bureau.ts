@@ -1,10 +1,16 @@
 // A real bureau in this process behind the client's `fetch`: parser, engine, policy and answer as
 // they are, without a socket. Counts paid reads, as the service does: one per verdict given.
 import type { Bureau } from "../../../src/bureau/bureau.ts";
+import { ReviewDecisionCache } from "../../../src/bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../../src/bureau/open.ts";
 import type { FetchLike } from "../../../src/client/runtime.ts";
 import type { Principal } from "../../../src/contract/principal.ts";
-import type { VerifyRequest, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  VerifyRequest,
+  VerifyResponse,
+} from "../../../src/contract/schemas/scores.ts";
 import { parseCheckRequest, parseHandshakeRequest } from "../../../src/contract/parse/requests.ts";
 import { parseVerifyBatch, parseVerifyRequest } from "../../../src/contract/parse/requests.ts";
 import type { EngineReader } from "../../../src/engine/reading.ts";
@@ -18,6 +24,8 @@ export interface BureauDoor {
   readonly reads: { verify: number; check: number; handshake: number };
   /** The answer of a fresh question, without a client and uncounted. */
   verify(request: Omit<VerifyRequest, "context">): VerifyResponse;
+  check(subject: string, stakes: number): CheckResponse;
+  handshake(initiator: string, counterparty: string, stakes: number): HandshakeResponse;
 }
 
 export function openDoor(
@@ -30,6 +38,7 @@ export function openDoor(
     openBureau({
       engine,
       ledger: closedLedger,
+      reviews: new ReviewDecisionCache(() => undefined),
       clock,
       environment: {
         delay: () => Promise.resolve(),
@@ -66,5 +75,8 @@ export function openDoor(
       Response.json(routes[new URL(url).pathname]!(JSON.parse(init.body as string))),
     reads,
     verify: (request) => other.verify({ ...request, context: {} }, call) as VerifyResponse,
+    check: (subject, stakes) => other.check({ subject, stakes }, call) as CheckResponse,
+    handshake: (initiator, counterparty, stakes) =>
+      other.handshake({ initiator, counterparty, stakes }, call) as HandshakeResponse,
   };
 }

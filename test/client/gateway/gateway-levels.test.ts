@@ -1,12 +1,23 @@
 // One paid read for an agent's tools of every level: what the cache serves is what the service would
-// have said, for any agent, policy, level and stakes.
+// have said, for any agent, policy, level and stakes, of verify, check and handshake.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
-import { DEFAULT_POLICY, type LevelPolicy } from "../../../src/contract/policy.ts";
+import { DEFAULT_POLICY, type LevelPolicy, type Policy } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
-import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
+import {
+  type LevelStakesPolicy,
+  listStakesFaults,
+  type StakesPolicy,
+} from "../../../src/contract/stakes-policy.ts";
+import {
+  DECISIONS,
+  type LogReason,
+  TOOL_LEVELS,
+  type ToolLevel,
+} from "../../../src/contract/vocabulary.ts";
+import type { AgentScore, EngineReader, FoldOutcome } from "../../../src/engine/reading.ts";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { createActivePolicy, defaultPolicySource } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau } from "../../bureau/_harness.ts";
@@ -19,6 +30,10 @@ const novel = { ...shipped.check, weights: { ...shipped.check.weights, stakes_no
 const CONFIGS = [{}, { check: novel }];
 
 const share = fc.constantFrom(0.001, 0.01, 0.05, 0.1, 0.3, 1);
+/** Records that are mixed, good ones, which stakes and silence alone hold back, and bad ones. */
+const records = fc
+  .tuple(outcomeStream(3, 60), fc.constantFrom(undefined, 1 as const, 0 as const))
+  .map(([stream, all]) => stream.map((each) => ({ ...each, outcome: all ?? each.outcome })));
 const level: fc.Arbitrary<LevelPolicy> = fc.record({
   allow_up_to: share,
   allow_handshake_up_to: share,
@@ -31,6 +46,34 @@ const level: fc.Arbitrary<LevelPolicy> = fc.record({
   require_verified_sources: fc.constantFrom(false, false, true),
   shadow: fc.constantFrom(false, false, true),
 });
+const levelStakes: fc.Arbitrary<LevelStakesPolicy> = fc.record(
+  {
+    tolerated_loss_bps: fc.constantFrom(0, 20, 100, 250),
+    loss_share: fc.constantFrom(1, 2),
+    assumed: fc.constantFrom(0.01, 12, 300),
+    stale_after_days: fc.constantFrom(0.5, 3),
+    on_verification: fc.constantFrom("challenge", "allow_marked"),
+  },
+  { requiredKeys: [] },
+);
+const stakesPolicy: fc.Arbitrary<StakesPolicy> = fc
+  .record(
+    {
+      unit: fc.constantFrom(0.01, 1, 150),
+      review_cost: fc.constantFrom(0.5, 5, 60),
+      verification_cost: fc.constantFrom(0, 0.3),
+      risk_tolerance: fc.constantFrom(50, 5000),
+      tolerated_loss_bps: fc.constantFrom(0, 250, 1000),
+      review_friction: fc.constantFrom(0.05, 0.3),
+      loss_share: fc.constantFrom(0.5, 1),
+      assumed: fc.constantFrom(0.01, 7, 100),
+      stale_after_days: fc.constantFrom(0.5, 3, 30),
+      on_verification: fc.constantFrom("challenge", "allow_marked", "allow_marked"),
+      levels: fc.record({ L2: levelStakes, L3: levelStakes }, { requiredKeys: [] }),
+    },
+    { requiredKeys: [] },
+  )
+  .filter((given) => listStakesFaults(given, "").length === 0);
 const word = { namespace: "agent://t/*", until: "2099-01-01T00:00:00Z", up_to: "L3" } as const;
 const policy = fc.oneof(
   fc.constant(DEFAULT_POLICY),
@@ -39,8 +82,12 @@ const policy = fc.oneof(
       levels: fc.record({ L0: level, L1: level, L2: level, L3: level }),
       allow_inverted: fc.constant(true),
     })
+    .chain((rules) => fc.constantFrom(rules, { ...rules, vouched: [{ ...word, max_stakes: 100 }] }))
     .chain((rules) =>
-      fc.constantFrom(rules, { ...rules, vouched: [{ ...word, max_stakes: 100 }] }),
+      fc.oneof(
+        fc.constant(rules),
+        stakesPolicy.map((own) => ({ ...rules, stakes: own })),
+      ),
     ),
 );
 const stakes = fc.oneof(
@@ -54,35 +101,65 @@ const request = fc.record({
   stakes,
 });
 
-/** What must not differ. A thin record is flagged once a day, whoever asks first. */
-function essence({ policy_action, trust_evaluation, enforced }: VerifyResponse) {
-  const label = policy_action.log_reason.replace("_FLAGGED", "_TOLERATED");
-  return { verdict: policy_action.verdict, label, trust_evaluation, enforced };
+const FLAGGED_ONCE: Readonly<Record<string, string>> = {
+  THIN_FILE_FLAGGED: "THIN_FILE_TOLERATED",
+  STALE_RECORD_FLAGGED: "RISK_TOLERATED",
+};
+
+/** What must not differ. A thin or silent record is flagged once a day, whoever asks first. */
+function essence({ policy_action, trust_evaluation, enforced, review }: VerifyResponse) {
+  const { verdict, log_reason: label } = policy_action;
+  const said = FLAGGED_ONCE[label] ?? label;
+  return { verdict, said, trust_evaluation, enforced, isHeld: review !== undefined };
+}
+
+const silentDays = fc.constantFrom(0, 0, 1, 40);
+
+/** Every agent was last heard of as many days ago. Returns the engine. */
+function silence(engine: EngineReader, days: number): EngineReader {
+  const mark = (reading: AgentScore) => Object.assign(reading, { silentDays: days });
+  const check = engine.check.bind(engine);
+  const handshake = engine.handshake.bind(engine);
+  engine.check = (...asked) => mark(check(...asked));
+  engine.handshake = (...asked) => {
+    const legs = handshake(...asked);
+    legs.forEach(mark);
+    return legs;
+  };
+  return engine;
+}
+
+/** A bureau with the stream on record, and a gateway of `agent://t/0` in front of it. */
+function openWorld(
+  overrides: (typeof CONFIGS)[number],
+  stream: readonly FoldOutcome[],
+  rules: Policy,
+  { minimum = 300, silentDays = 0 },
+) {
+  const { writer, reader } = openEngine(overrides);
+  for (const outcome of stream) writer.fold(outcome);
+  const nowMs = stream.at(-1)!.settledAtMs + DAY_MS;
+  const active = createActivePolicy(rules);
+  const policies = { findActivePolicy: () => active, findPolicyVersion: () => active.policy };
+  const minimums = { L0: 300, L1: 300, L2: minimum, L3: minimum };
+  const door = openDoor(silence(reader, silentDays), () => nowMs, policies, minimums);
+  const agentId = "agent://t/0";
+  const client = new TrustRankClient({ baseUrl: "http://bureau", agentId, fetch: door.fetch });
+  return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
 }
 
 describe("what the cache serves", () => {
-  const served = { cached: 0, acrossLevels: 0 };
+  const served = { cached: 0, acrossLevels: 0, marked: 0 };
 
   it.each(CONFIGS)("is what the service would have said", async (overrides) => {
     await fc.assert(
       fc.asyncProperty(
-        outcomeStream(3, 60),
+        records,
         policy,
-        fc.constantFrom(300, 550),
+        fc.record({ minimum: fc.constantFrom(300, 550), silentDays }),
         fc.array(request, { minLength: 12, maxLength: 40 }),
-        async (stream, rules, minimum, requests) => {
-          const { writer, reader } = openEngine(overrides);
-          for (const outcome of stream) writer.fold(outcome);
-          const nowMs = stream.at(-1)!.settledAtMs + DAY_MS;
-          const active = createActivePolicy(rules);
-          const policies = {
-            findActivePolicy: () => active,
-            findPolicyVersion: () => active.policy,
-          };
-          const minimums = { L0: 300, L1: 300, L2: minimum, L3: minimum };
-          const door = openDoor(reader, () => nowMs, policies, minimums);
-          const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
-          const gateway = new TrustGateway({ client, monotonic: () => 0 });
+        async (stream, rules, given, requests) => {
+          const { door, gateway } = openWorld(overrides, stream, rules, given);
           const askedAt = new Map<string, ToolLevel[]>();
           for (const { agent, toolLevel, stakes: value } of requests) {
             const question = { agentId: agent, action: "a.b", toolLevel, stakes: value };
@@ -95,13 +172,20 @@ describe("what the cache serves", () => {
             });
             expect(essence(answer.verdict!)).toEqual(essence(fresh));
             const { max_stakes: most } = answer.verdict!;
-            if (fresh.policy_action.verdict === "ALLOW") {
+            const { verdict: decided, log_reason: label } = fresh.policy_action;
+            if (answer.isCached && decided === "ALLOW" && label.startsWith("STAKES_")) {
+              served.marked += 1;
+            }
+            if (decided === "ALLOW") {
               expect(most ?? Infinity).toBeGreaterThanOrEqual(value * (1 - 1e-9) - 1e-4);
               const at = { agent_id: agent, action: "a.b", tool_level: toolLevel };
               const there = door.verify({ ...at, stakes: Math.min(most ?? 1e12, 1e12) });
               expect(there.policy_action.verdict).toBe("ALLOW");
-              const isThin = fresh.policy_action.log_reason.startsWith("THIN_FILE");
-              if (!isThin) expect(answer.verdict!.reason_codes).toEqual(fresh.reason_codes);
+              // Reasons are given with the flag alone.
+              const isFlagged = Object.keys(FLAGGED_ONCE).some((flag) =>
+                [label, answer.verdict!.policy_action.log_reason].includes(flag as LogReason),
+              );
+              if (!isFlagged) expect(answer.verdict!.reason_codes).toEqual(fresh.reason_codes);
             }
             const levels = askedAt.get(agent) ?? [];
             if (!answer.isCached) askedAt.set(agent, [...levels, toolLevel]);
@@ -110,13 +194,50 @@ describe("what the cache serves", () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 300 },
     );
   });
 
   it("comes from the cache, for levels that were never asked about too", () => {
     expect(served.cached).toBeGreaterThan(1000);
     expect(served.acrossLevels).toBeGreaterThan(300);
+    expect(served.marked).toBeGreaterThan(5);
+  });
+
+  it("of check and handshake is the decision that the service would have given", async () => {
+    const decisions = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...CONFIGS),
+        records,
+        policy,
+        fc.record({ silentDays }),
+        fc.array(request, { minLength: 12, maxLength: 40 }),
+        async (overrides, stream, rules, given, requests) => {
+          const { door, gateway } = openWorld(overrides, stream, rules, given);
+          for (const { agent, toolLevel, stakes: value } of requests) {
+            const question = { agentId: agent, toolLevel, stakes: value };
+            const checked = await gateway.check(question);
+            const fresh = door.check(agent, value);
+            expect(checked.verdict).toMatchObject({
+              decision: fresh.decision,
+              allowed: fresh.allowed,
+              enforced: fresh.enforced,
+            });
+            const { isCached, word } = checked;
+            if (isCached) decisions.set(word, (decisions.get(word) ?? 0) + 1);
+            if (agent === "agent://t/0") continue;
+            const admitted = await gateway.admit(question);
+            const shaken = door.handshake(agent, "agent://t/0", value);
+            const { decision, connected } = shaken;
+            expect(admitted.verdict).toMatchObject({ decision, connected });
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+
+    for (const each of DECISIONS) expect(decisions.get(each), each).toBeGreaterThan(5);
   });
 });
 

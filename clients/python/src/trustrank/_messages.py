@@ -154,6 +154,8 @@ class VerifyVerdict:
             reason_codes=level.reason_codes,
             max_stakes=level.max_stakes,
             enforced=level.enforced,
+            # The requested level's: one that waits for a person is never answered beside another.
+            review_id=None,
         )
 
 
