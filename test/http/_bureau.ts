@@ -32,6 +32,9 @@ const BY_AGENT: Readonly<Record<string, Decision>> = {
   "agent://test/refuse": "refuse",
 };
 
+/** Challenged, and let through by a person alone. */
+export const HELD_AGENT = "agent://test/held";
+
 const LABELS: Readonly<Record<Verdict, LogReason>> = {
   ALLOW: "TRUST_SUFFICIENT",
   CHALLENGE: "RISK_ABOVE_BOUND",
@@ -233,9 +236,11 @@ export class MemoryBureau implements Bureau {
 
   #verdict(request: VerifyRequest, call: CallContext): VerifyResponse {
     const leg = legOf(request.agent_id);
-    const verdict = VERDICT_BY_DECISION[leg.decision];
+    const isHeld = request.agent_id === HELD_AGENT;
+    const verdict = isHeld ? "CHALLENGE" : VERDICT_BY_DECISION[leg.decision];
     return {
       ...this.#stamp(call),
+      ...(isHeld ? { review: { id: "rv-held", wait: "/v1/reviews/rv-held?wait=30" } } : {}),
       trust_evaluation: {
         score: 55,
         threshold_met: call.principal.minimumScores[request.tool_level] <= 602.5,

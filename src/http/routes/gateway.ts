@@ -29,7 +29,7 @@ const RESPONSES = {
   },
   401: {
     description:
-      "A `CHALLENGE` where `challenge=step-up`; `WWW-Authenticate` says which login would do (RFC 9470)",
+      "A `CHALLENGE` where `challenge=step-up`, unless it waits for a person; `WWW-Authenticate` says which login would do (RFC 9470)",
     schema: "GatewayDenial",
     headers: DENIAL_HEADERS,
   },
@@ -74,7 +74,8 @@ const QUERY = {
   },
   stakes: "The value at risk; else `X-Trust-Stakes`",
   challenge: {
-    description: "How a `CHALLENGE` is answered: 403, the default, or 401 with RFC 9470",
+    description:
+      "How a `CHALLENGE` that waits for no person is answered: 403, the default, or 401 with RFC 9470",
     values: ["deny", "step-up"],
   },
   acr_values: "With step-up: names of login methods that would do, in order of preference",
@@ -203,6 +204,12 @@ function deriveHttpAction(exchange: Exchange, forwarded: ForwardedHeaders): stri
   return `http.${method.toLowerCase()}`;
 }
 
+/** Whether a stronger login may answer the verdict: a challenge that waits for a person needs the person. */
+function isLoginEnough({ policy_action: policy, review }: VerifyResponse): boolean {
+  if (policy.verdict !== "CHALLENGE" || review !== undefined) return false;
+  return policy.log_reason !== "STAKES_NEED_APPROVAL";
+}
+
 /**
  * 200 or 403: no gateway has CHALLENGE or QUARANTINE, so the header names the verdict. 401 for a
  * CHALLENGE that the end client may answer with a stronger login.
@@ -219,7 +226,7 @@ function buildGatewayReply(
   if (isAllowed) return { status: 200, headers, body: "" };
   // Whoever may ask the service waits for the person there: GET /v1/reviews/{id}?wait=30.
   if (response.review !== undefined) headers.push("X-Trust-Review", response.review.id);
-  const isChallenge = stepUp !== undefined && verdict === "CHALLENGE";
+  const isChallenge = stepUp !== undefined && isLoginEnough(response);
   if (isChallenge) headers.push("WWW-Authenticate", formatStepUpChallenge(stepUp, reason));
   const denial: GatewayDenial = { verdict, reason, request_id: response.request_id };
   const body = hasBody ? JSON.stringify(denial) : "";

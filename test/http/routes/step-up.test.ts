@@ -87,6 +87,13 @@ describeAdapters("step-up over HTTP", (adapter) => {
     expect(statuses).toEqual({ ALLOW: 200, CHALLENGE: 401, QUARANTINE: 403, BLOCK: 403 });
   });
 
+  it("is no answer to a challenge that waits for a person", async () => {
+    const { status, headers } = await ask("caddy", "held");
+    expect([status, headers.get("x-trust-verdict")]).toEqual([403, "CHALLENGE"]);
+    expect(headers.get("x-trust-review")).toBe("rv-held");
+    expect(headers.get("www-authenticate")).toBeNull();
+  });
+
   it("is a plain denial where the operator does not ask for it", async () => {
     const answer = await ask("caddy", "verify", "");
     expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([403, null]);
