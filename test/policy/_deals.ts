@@ -5,7 +5,7 @@ import type { StakesPolicy } from "../../src/contract/stakes-policy.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import type { ActivePolicy } from "../../src/policy/active-policy.ts";
 import type { BacktestCase } from "../../src/policy/backtest-tally.ts";
-import { createRuleInputs } from "../../src/policy/rules.ts";
+import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 
 /** The shipped policy with these stakes. */
 export function createPolicyWithStakes(stakes: StakesPolicy): ActivePolicy {

@@ -36,6 +36,8 @@ const FINDINGS: BacktestFindings = {
   reasons: [],
   changes: [],
   agents: [],
+  money: [],
+  money_curves: [],
 };
 
 function open(changes: Partial<BacktestServiceOptions> = {}) {
