@@ -54,12 +54,15 @@ const level = fc.record(
   },
   { requiredKeys: [] },
 );
-const stakes = fc.record(
+const stakesWritten = fc.record(
   { review_cost: fc.constantFrom(1, 5, 40), unit: fc.constantFrom(0.01, 1, 100) },
   { requiredKeys: [] },
 );
 const policies: fc.Arbitrary<Policy> = fc
-  .record({ levels: fc.record({ L0: level, L1: level, L2: level, L3: level }), stakes })
+  .record({
+    levels: fc.record({ L0: level, L1: level, L2: level, L3: level }),
+    stakes: stakesWritten,
+  })
   .map(fillPolicyDefaults);
 
 function backtestOf(outcomes: readonly Judged[], live: Policy, given?: Policy) {

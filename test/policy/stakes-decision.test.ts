@@ -160,12 +160,12 @@ describe("the decision at stakes", () => {
         const [own, other] = [policy, scalePolicy(policy, by)].map(
           (each) => resolveStakesTerms(each).connect,
         );
-        for (const bound of [computeConnectStakesMax, computeOpenStakesMax]) {
-          const [is, was] = [other!, own!].map((given) =>
-            bound(score, { terms: given, isThinAllowed: true }, clear),
-          );
-          expectRelative(is!, was! * by);
-          const between = was! === 0 || was! === Infinity ? 12.34 : was! * 0.99;
+        for (const compute of [computeConnectStakesMax, computeOpenStakesMax]) {
+          const boundBy = (given: StakesTerms) =>
+            compute(score, { terms: given, isThinAllowed: true }, clear);
+          const bound = boundBy(own!);
+          expectRelative(boundBy(other!), bound * by);
+          const between = bound === 0 || bound === Infinity ? 12.34 : bound * 0.99;
           expect(decisionAt(score, other!, between * by)).toBe(decisionAt(score, own!, between));
         }
       }),
@@ -193,7 +193,7 @@ function scalePolicy(policy: StakesPolicy, factor: number): StakesPolicy {
     risk_tolerance: scale(policy.risk_tolerance),
     assumed: scale(policy.assumed),
     levels,
-  }) as StakesPolicy;
+  });
 }
 
 function expectRelative(actual: number, expected: number): void {

@@ -20,8 +20,12 @@ export interface ReferenceDecision {
 }
 
 const CLOSE = 1e-9;
-const [CLEAR, , REFUSED] = [0, 1, 2];
-const [CONNECT, VERIFY, ESCALATE, REFUSE] = [0, 1, 2, 3];
+const CLEAR = 0;
+const REFUSED = 2;
+const CONNECT = 0;
+const VERIFY = 1;
+const ESCALATE = 2;
+const REFUSE = 3;
 
 /** Cautious probability of failure at stakes in the unit of account. */
 export function referenceRisk(score: StakesScore, stakes: number): number {
@@ -64,20 +68,20 @@ const isNear = (a: number, b: number) => Math.abs(a - b) <= CLOSE * Math.max(a, 
 /** The three rules on the record, then the cheapest way to go on; of equal ones the mildest. */
 export function referenceDecision(question: ReferenceQuestion): ReferenceDecision {
   const { score, terms, standing } = question;
-  if (standing === REFUSED) return { decision: REFUSE!, isClose: false };
-  if (standing !== CLEAR) return { decision: ESCALATE!, isClose: false };
+  if (standing === REFUSED) return { decision: REFUSE, isClose: false };
+  if (standing !== CLEAR) return { decision: ESCALATE, isClose: false };
   const stakes = question.stakes * terms.unit;
   const risk = referenceRisk(score, stakes);
   const isAsked = terms.isSensitive && score.isJudged;
   const isCloseToCertain = isAsked && isNear(risk, 0.8);
-  if (isAsked && risk > 0.8) return { decision: ESCALATE!, isClose: isCloseToCertain };
+  if (isAsked && risk > 0.8) return { decision: ESCALATE, isClose: isCloseToCertain };
   const amount = Math.max(stakes, terms.assumed);
   const { connect, verifyAtLevel, verify, person } = referenceCosts(terms, score, risk, amount);
   const isClose = isCloseToCertain || isNear(connect, verifyAtLevel) || isNear(verify, person);
   if (connect <= verifyAtLevel) {
     const isThin = score.isThin && !question.isThinAllowed;
     const isStale = terms.isSensitive && score.silentDays > terms.staleAfterDays;
-    return { decision: isThin || isStale ? VERIFY! : CONNECT!, isClose };
+    return { decision: isThin || isStale ? VERIFY : CONNECT, isClose };
   }
-  return { decision: verify <= person ? VERIFY! : ESCALATE!, isClose };
+  return { decision: verify <= person ? VERIFY : ESCALATE, isClose };
 }

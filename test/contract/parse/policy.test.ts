@@ -99,6 +99,27 @@ it("sees past a level whose border cannot be compared", () => {
   expect(faultsOf({ levels: { L0: { deny_from: "never" }, L3: { deny_from: 0.5 } } })).toEqual([]);
 });
 
+it("keeps stakes as they were written, and its version without any", () => {
+  const stakes = { review_cost: 12, levels: { L3: { assumed: 30 } } };
+  const whole = parsePolicy({ stakes });
+  expect(whole).toEqual({ ...DEFAULT_POLICY, stakes });
+  expect(parsePolicy(structuredClone(whole))).toEqual(whole);
+  expect(parsePolicy({ stakes: {} })).toEqual(DEFAULT_POLICY);
+  // The document that GET answers may be sent back: its terms in force are no part of it.
+  expect(parsePolicy({ policy: whole, stakes_in_force: { unit: 1 } })).toEqual(whole);
+  expect(faultsOf({ policy: whole, stakes })).toEqual(["/stakes doubled"]);
+});
+
+it.each([
+  [{ stakes: { review_costs: 5 } }, "/stakes/review_costs unknown"],
+  [{ stakes: { levels: { L0: {} } } }, "/stakes/levels/L0 unknown"],
+  [{ stakes: { levels: { L3: { assumed: 1 } } } }, "/stakes/levels/L3/assumed inverted"],
+  [{ policy: { stakes: { verification_cost: 6 } } }, "/policy/stakes/verification_cost range"],
+])("refuses %j, also where a looser level is permitted", (value, fault) => {
+  expect(faultsOf(value)).toEqual([fault]);
+  if (!("policy" in value)) expect(faultsOf({ ...value, allow_inverted: true })).toEqual([fault]);
+});
+
 it("spells one moment in one way, and keeps the version of a policy that vouches for nobody", () => {
   const at = (until: string) => parsePolicy({ vouched: [{ ...WORD, until }] });
   const [word] = at("2027-01-31T01:30:00.0009+01:30").vouched!;
