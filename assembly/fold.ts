@@ -33,7 +33,6 @@ import {
   WORD_GRADE_WEIGHTS,
   WORD_HEARD_WEIGHT,
   WORD_LONG_HALF_LIFE,
-  WORD_PAIR_CAP,
   WORD_PROVEN_FROM,
   WORD_REPORTER_VARIANCE,
   WORD_SHOCK_RESIDUAL,
@@ -59,6 +58,7 @@ import {
   bookMasses,
   capWeight,
   concave,
+  liftingShare,
   credibilityOf,
   freshWeight,
   strangerWeight,
@@ -346,16 +346,15 @@ function hear(config: u32, row: u32, weight: f64, seconds: u32): void {
 
 /**
  * Proven stakes after a success at `stakes`: their logarithm goes by the success's weight toward that
- * of its stakes, and by no more than a factor of three for the whole mass that the pair cap gives one
- * voice. Stakes up to WORD_PROVEN_FROM are proven at once.
+ * of its stakes, and by no more than a factor of three for the first unit of one voice's weight, after
+ * which it lifts no more. Stakes up to WORD_PROVEN_FROM are proven at once.
  */
 function risen(config: u32, proven: f64, stakes: f64, weight: f64): f64 {
   const from = word(config, WORD_PROVEN_FROM);
   const base = max(proven, min(stakes, from));
   const start = max(proven, from);
   if (stakes <= start) return base;
-  const most = LN_3 / word(config, WORD_PAIR_CAP);
-  return start * Math.exp(weight * min(Math.log(stakes / start), most));
+  return start * Math.exp(weight * min(Math.log(stakes / start), LN_3 * liftingShare()));
 }
 
 function countReporter(config: u32, row: u32, y: f64, weight: f64, timeMs: f64): void {

@@ -294,7 +294,21 @@ function takePair(
   } else room = roomUnder(word(config, WORD_PAIR_CAP), mass, said);
   noteRoom(config, subject, reporter, entry, cell, seconds, mass, room);
   noteMass(entry, mass, room);
+  const first = room > 0.0 ? (min(1.0, mass + room) - min(1.0, mass)) / room : 0.0;
+  lifting = isFirstParty ? max(first, 1.0 / word(config, WORD_PAIR_CAP)) : first;
   return room;
+}
+
+// Share of the last weight by which proven stakes may rise.
+let lifting: f64 = 0.0;
+
+/**
+ * Share of the weight of the outcome weighed last by which it may lift proven stakes, 0 to 1: what lies
+ * within the first unit of its voice's mass. A gateway's repeated word lifts on at the rate of the pair
+ * cap: a bureau of one tenant has no other voice.
+ */
+export function liftingShare(): f64 {
+  return lifting;
 }
 
 /** Takes room under the cap (a config word) of a pool; -1 when memory is full. */

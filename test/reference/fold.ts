@@ -85,6 +85,8 @@ export class ReferenceFold {
   #word: ReferenceWord | undefined;
   /** Praise in the outcome being folded. */
   #praise = 0;
+  /** Share of the last weight by which proven stakes may rise. */
+  #lifting = 0;
 
   constructor(config: ScoringConfig) {
     this.config = config;
@@ -185,6 +187,7 @@ export class ReferenceFold {
         e.voice === 1
           ? this.masses.takeVouched(pair, 1 - e.outcome, seconds, weight)
           : take(reporter, weight, c.pair_cap);
+      this.#lifting = this.masses.first;
       if (e.voice !== 1) this.masses.spoken = room;
       if (isRepeat) this.masses.spoken = 0;
       const before = this.masses.pairs.get(`${pair}\n${1 - e.outcome}`)?.at ?? 0;
@@ -318,7 +321,7 @@ export class ReferenceFold {
     if (y === 0 && fresh > c.failure_weight_min) {
       const from = c.stakes_free!;
       const start = Math.max(proven, from);
-      const way = Math.min(w * Math.log(stakes / start), (w * Math.log(3)) / c.pair_cap);
+      const way = Math.min(w * Math.log(stakes / start), w * Math.log(3) * this.#lifting);
       if (stakes > start) proven = start * Math.exp(way);
       else proven = Math.max(proven, Math.min(stakes, from));
     }

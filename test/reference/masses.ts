@@ -10,6 +10,8 @@ export class Masses {
   spoken = 0;
   /** Weight of the last outcome in its hour: not thinned by what its reporter said before. */
   unthinned = 0;
+  /** Share of the last weight taken that lies within the first unit of its source's mass. */
+  first = 0;
   /** Whether the last outcome was a repeat. */
   wasRepeat = false;
   readonly #config: ScoringConfig;
@@ -32,6 +34,7 @@ export class Masses {
     const mass = this.#mass(key, seconds, tau);
     const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
     this.#pending.push({ key, seconds, mass, room });
+    this.first = room > 0 ? (Math.min(1, mass + room) - Math.min(1, mass)) / room : 0;
     return room;
   }
 
@@ -47,6 +50,8 @@ export class Masses {
     const room = Math.min(w * share, Math.max(0, cap - mass));
     this.thinned = room > 0 ? room / (w * open) : 1;
     this.#pending.push({ key: own, seconds, mass, room });
+    const first = room > 0 ? (Math.min(1, mass + room) - Math.min(1, mass)) / room : 0;
+    this.first = Math.max(first, 1 / c.pair_cap);
     return room;
   }
 
