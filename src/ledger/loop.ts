@@ -37,6 +37,8 @@ export interface LedgerLoopOptions {
    * @throws Error when nothing has changed.
    */
   rekey?: (nowMs: number, actor: string) => void;
+  /** Called before the store is told of a durable position. */
+  beforeAnnounce?: () => void;
   /** Called after every sync, with the durable position and the time of the batch. */
   synced?: (lsn: number, nowMs: number) => void;
   /** Called between two batches, with the time of the last one. */
@@ -118,6 +120,7 @@ class LedgerLoop {
   }
 
   announceDurablePosition(): void {
+    this.#options.beforeAnnounce?.();
     this.#options.storePort?.postMessage(this.#options.core.lsn);
   }
 

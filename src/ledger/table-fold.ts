@@ -8,14 +8,14 @@ import {
   decodeFoldedOutcome,
   type FoldedOutcome,
 } from "../journal/folded-outcome.ts";
-import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
+import { FRAME_KINDS, readFrameKind, readFrameLsn } from "../journal/format.ts";
 import { RevokedAgents } from "../journal/revoked-agents.ts";
 import { StandingsOrder } from "../journal/standings.ts";
 
 /** The agent table as the fold writes it. */
 export interface FoldTarget {
-  /** Called in order of position with a reused object, at replay and after each sync. */
-  readonly fold: (outcome: FoldedOutcome) => void;
+  /** Called in order of position (`lsn`) with a reused object, at replay and after each sync. */
+  readonly fold: (outcome: FoldedOutcome, lsn: number) => void;
   /** Called like `fold`, with the finding of a provenance assessment on an agent's text. */
   readonly foldAssessment?: (assessment: FoldAssessment) => void;
   /** Called like `fold`, with the result of a credibility batch. Left out: ignored. */
@@ -42,7 +42,7 @@ export class TableFold {
     if (kind === FRAME_KINDS.outcome) {
       if (this.#exclusions.isExcluded(bytes, at)) return;
       if (decodeFoldedOutcome(bytes, at, this.#reusedOutcome))
-        this.#target.fold(this.#reusedOutcome);
+        this.#target.fold(this.#reusedOutcome, readFrameLsn(bytes, at));
     } else if (kind === FRAME_KINDS.assessment) {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
     } else if (kind === FRAME_KINDS.standings) {

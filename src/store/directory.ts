@@ -109,7 +109,7 @@ function formatInstantOrNull(ms: unknown): string | null {
 const LISTED_OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
   CAST(outcome AS INTEGER), stakes, grade, signature, agent_fault, tenant, source,
   nullif(action, ''), nullif(request_id, ''), kid, CAST(epoch_ms(settled_at) AS DOUBLE),
-  CAST(epoch_ms(recorded_at) AS DOUBLE)`;
+  CAST(epoch_ms(recorded_at) AS DOUBLE), incident_id, counted_share`;
 
 async function readOutcomes(
   connection: Connection,
@@ -130,6 +130,7 @@ async function readOutcomes(
     const [position, outcome_id, subject_, reporter_, outcome, stakes, grade, signature] = row;
     const [agent_fault, tenant_, source, action, request_id, kid, settledMs, recordedMs] =
       row.slice(8);
+    const [incident_id, counted_share] = row.slice(16);
     return {
       position,
       outcome_id,
@@ -147,6 +148,8 @@ async function readOutcomes(
       kid,
       settled_at: formatInstantOrNull(settledMs),
       recorded_at: formatInstantOrNull(recordedMs),
+      incident_id,
+      counted_share,
     } as RecordedOutcome;
   });
 }

@@ -4,6 +4,7 @@
 import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { JournalDamaged } from "../journal/faults.ts";
+import type { CountedShareReader } from "../journal/counted-shares.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { ReadQueue } from "./query/read-queue.ts";
 import { type DatabaseConnections, DatabaseLifecycle } from "./database.ts";
@@ -30,6 +31,8 @@ interface JournalFollowerOptions {
   /** The store's directory; made when missing. */
   directory: string;
   reader: JournalReader;
+  /** Shares that the caps of incidents left of outcomes; left out: all count in full. */
+  shares?: Pick<CountedShareReader, "readRange">;
   /** Decodes records other than outcomes. */
   describeRecord: RecordDescriber;
   /** Outcomes recorded longer ago than this are counted by day and their rows removed. */
@@ -178,7 +181,7 @@ export class JournalFollower {
   }
 
   async #applyBatch(durableLsn: number, backlog: number): Promise<void> {
-    const { reader, describeRecord, outcomesKeptDays, provenanceKeptDays } = this.#options;
+    const { reader, describeRecord, outcomesKeptDays, provenanceKeptDays, shares } = this.#options;
     const recordsMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
     const options = {
       uptoLsn: durableLsn,
@@ -186,6 +189,7 @@ export class JournalFollower {
       cutoffMs: this.#cutoffMs(outcomesKeptDays),
       provenanceCutoffMs: this.#cutoffMs(provenanceKeptDays ?? outcomesKeptDays),
       describe: describeRecord,
+      shares,
     };
     try {
       this.applied = await applyRecords(this.#writer, reader, this.applied, options);

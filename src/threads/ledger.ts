@@ -1,6 +1,6 @@
 // Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
 // replays, then serves. Composition only; the work is in ledger/loop.ts and ledger/core.ts.
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { loadDefaultConfig, type ScoringConfig } from "../engine/config.ts";
@@ -10,6 +10,7 @@ import { startScrubbing } from "./scrub-schedule.ts";
 import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use.ts";
 import { computeEngineName, computeTableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
+import { CountedShareLog, resolveCountedSharesPath } from "../journal/counted-shares.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
@@ -63,29 +64,29 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
   };
   let snapshots: SnapshotScheduler | undefined;
   let closeMark = () => {};
+  let closeShares = () => {};
   const end = () => {
     snapshots?.close();
     closeMark();
     closeMark = () => {};
+    closeShares();
+    closeShares = () => {};
     data.storePort?.close();
     port.close();
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, overflow, ...table } = openTableAndJournal(data, send);
+    const opened = openTableAndJournal(data, send);
+    const { core, taker, ready, notes, overflow, shares, ...table } = opened;
     snapshots = taker;
+    closeShares = () => shares?.close();
     send({ ...ready, durationMs: performance.now() - startedAt });
     const log = (event: string, detail: string) => send({ kind: "note", event, detail });
     for (const note of notes) log("snapshot_ignored", note);
     if (overflow > 0) log("agent_table_overflow", describeTableOverflow(overflow));
     const { now } = openThreadClock();
     const mark = new HighWaterMark(diskFileLayer, data.root, log);
-    // Under load the thread never comes back to its timers; at rest no batch comes.
-    const timer = setInterval(() => mark.advance(core.lsn, now()), MARK_INTERVAL_MS).unref();
-    closeMark = () => {
-      clearInterval(timer);
-      mark.close(core.lsn);
-    };
+    closeMark = advanceOnTimer(mark, core, now);
     const synced = (lsn: number, nowMs: number) => mark.advance(lsn, nowMs);
     const betweenBatches = (nowMs: number) => taker.runIfDue(nowMs);
     const { storePort } = data;
@@ -95,6 +96,7 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
       storePort,
       ...table,
       stream: data.stream,
+      beforeAnnounce: () => shares?.flush(),
       synced,
       betweenBatches,
       fail,
@@ -108,15 +110,26 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
   }
 }
 
+/** Returns what ends it. */
+function advanceOnTimer(mark: HighWaterMark, core: LedgerCore, now: () => number): () => void {
+  // Under load the thread never comes back to its timers; at rest no batch comes.
+  const timer = setInterval(() => mark.advance(core.lsn, now()), MARK_INTERVAL_MS).unref();
+  return () => {
+    clearInterval(timer);
+    mark.close(core.lsn);
+  };
+}
+
 function describeTableOverflow(overflow: number): string {
   return `${overflow} records of the journal found no room in the agent table and do not count: raise TRUSTRANK_TABLE_MB and start again`;
 }
 
+const SHARES_MISSING = "the file of shares that the caps of incidents left is missing";
 const OTHER_TABLE_BOUND = "its table was made under another bound, and something was left out";
 
 /** Opens table and journal, from the newest usable snapshot on. */
 function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) {
-  let key = loadOrCreateBureauKey(data);
+  const key = loadOrCreateBureauKey(data);
   const figures = new LedgerMetrics(data.figures);
   const config = data.engineSettings?.config ?? loadDefaultConfig();
   const seed = data.engineSettings?.seed ?? readOrDeriveTableSeed(data.root, key);
@@ -131,10 +144,14 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
   // An empty table's image is what every image has beside the heap.
   const imageBytesMax = image.countBytes() + tableBytesMax;
   const table = new LiveTable(data.engineMemory, config, seed, tableBytesMax);
+  let shares: CountedShareLog | undefined;
   const { core, start } = startFromSnapshot({ ...source, imageBytesMax }, (snapshot) => {
     if (!table.open(snapshot !== undefined)) {
       throw new SnapshotRefused(OTHER_TABLE_BOUND);
     }
+    shares?.close();
+    const log = openCountedShares(data, snapshot?.lsn);
+    shares = log;
     const opened = new LedgerCore({
       files: diskFileLayer,
       directory: data.journal,
@@ -143,7 +160,7 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
       epoch: data.stream?.generation ?? data.epoch,
       ordered: data.stream,
       fence: new Fence(diskFileLayer, data.root, data),
-      fold: (outcome) => table.fold(outcome),
+      fold: (outcome, lsn) => log.add(lsn, table.fold(outcome)),
       foldAssessment: (assessment) => table.foldAssessment(assessment),
       applyStandings: (standings) => table.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
@@ -162,20 +179,41 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
   });
   const written = trackSnapshotTimes(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
-  const taker = createSnapshotTaker(data, { core, table, send }, saved);
+  const taker = createSnapshotTaker(data, { core, table, send, shares }, saved);
   const engineMemory = table.startAnnouncing();
   const ready = { ...buildReadyMessage(core), engineMemory, snapshotLsn: start?.lsn };
   const install = (wanted: unknown) => table.installConfig(wanted as ScoringConfig);
-  const rekey = (nowMs: number, actor: string) => {
-    if (data.stream !== undefined) throw new Error("the nodes of a cluster share one signing key");
-    const former = key;
-    const journal = createCoreRotationJournal(core);
-    const place = { files: diskFileLayer, path: data.bureauKey, journal };
-    key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
-  };
+  const rekey = createKeyRotation(data, core, key, seed);
   const engine = computeEngineName(identity);
   const tableHash = (round: number) => ({ engine, hash: computeTableHash(table.memory, round) });
-  return { core, taker, ready, notes, overflow: table.overflow, install, rekey, tableHash };
+  const { overflow } = table;
+  return { core, taker, ready, notes, overflow, shares, install, rekey, tableHash };
+}
+
+/** @throws SnapshotRefused when shares of records up to `snapshotLsn` are missing. */
+function openCountedShares(
+  { journal }: LedgerWorkerData,
+  snapshotLsn: number | undefined,
+): CountedShareLog {
+  const path = resolveCountedSharesPath(journal);
+  if (snapshotLsn !== undefined && !existsSync(path)) throw new SnapshotRefused(SHARES_MISSING);
+  return new CountedShareLog(path, snapshotLsn ?? 0);
+}
+
+/** Rotates the key that the journal is signed with, from `first` on. */
+function createKeyRotation(
+  data: LedgerWorkerData,
+  core: LedgerCore,
+  first: BureauKey,
+  tableSeed: bigint,
+): (nowMs: number, actor: string) => void {
+  let former = first;
+  return (nowMs, actor) => {
+    if (data.stream !== undefined) throw new Error("the nodes of a cluster share one signing key");
+    const journal = createCoreRotationJournal(core);
+    const place = { files: diskFileLayer, path: data.bureauKey, journal };
+    former = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed });
+  };
 }
 
 /**
@@ -232,15 +270,19 @@ interface SnapshotSource {
   readonly core: LedgerCore;
   readonly table: LiveTable;
   readonly send: LedgerMessageSender;
+  readonly shares: CountedShareLog | undefined;
 }
 
 function createSnapshotTaker(
   data: LedgerWorkerData,
-  { core, table, send }: SnapshotSource,
+  { core, table, send, shares }: SnapshotSource,
   from: Pick<SnapshotSchedulerOptions, "identity" | "outcomesSaved" | "written">,
 ): SnapshotScheduler {
   return new SnapshotScheduler({
-    point: () => core.buildSnapshotContents(),
+    point: () => {
+      shares?.sync();
+      return core.buildSnapshotContents();
+    },
     isRefolding: () => core.isRefolding,
     guard: core.guard,
     image: () => openTableImage(table.memory),

@@ -12,6 +12,7 @@ import type { ScoreRow } from "../store/rows/scores.ts";
 import type { ScoreSource } from "../store/score-refresh.ts";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { diskFileLayer } from "../platform/files.ts";
+import { CountedShareReader, resolveCountedSharesPath } from "../journal/counted-shares.ts";
 import { JournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
@@ -38,6 +39,7 @@ function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
   const core = new JournalFollower({
     directory: data.store,
     reader: new JournalReader(diskFileLayer, data.journal),
+    shares: new CountedShareReader(resolveCountedSharesPath(data.journal)),
     describeRecord: decodeStoreRows,
     outcomesKeptDays: data.outcomesKeptDays,
     provenanceKeptDays: data.provenanceKeptDays,

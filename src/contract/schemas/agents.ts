@@ -124,6 +124,11 @@ const recorded = t.defineObject({
   ...t.repeatSchema(t.text, "tenant", "source"),
   ...t.repeatSchema(t.textOrNull, "action", "request_id", "kid"),
   ...t.repeatSchema(t.timeOrNull, "settled_at", "recorded_at"),
+  incident_id: t.textOrNull,
+  counted_share: t.withDescription(
+    t.number,
+    "Share of its weight that counted: below 1 for a failure beyond the cap of its incident.",
+  ),
 });
 export type RecordedOutcome = t.MessageOf<typeof recorded>;
 

@@ -26,6 +26,13 @@ export const OUTCOME_COLUMNS = [
   ["evidence_id", "UUID", "the signed batch it came in, else null"],
   ["evidence_index", "INTEGER", "its place in that batch, from 0"],
   ["body_digest", "VARCHAR", "signed alone: half the SHA-256 of the body, hex"],
+  ["incident_id", "VARCHAR", "the incident that it belongs to, as its tenant names it, else null"],
+  ["stakes_scored", "DOUBLE", "the stakes in the bureau's unit of account, as scored"],
+  [
+    "counted_share",
+    "DOUBLE",
+    "share of its weight that counted when it was folded: below 1 for a failure beyond its incident's cap",
+  ],
 ] as const;
 
 /** Columns that not every outcome has. */
@@ -39,6 +46,7 @@ const NULLABLE_OUTCOME_COLUMNS: ReadonlySet<string> = new Set([
   "evidence_id",
   "evidence_index",
   "body_digest",
+  "incident_id",
 ]);
 
 const OUTCOME_ROWS_SQL = OUTCOME_COLUMNS.map(

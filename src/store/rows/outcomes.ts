@@ -16,6 +16,7 @@ import {
   readFrameKind,
   readPayloadLength,
 } from "../../journal/format.ts";
+import type { CountedShareReader } from "../../journal/counted-shares.ts";
 import { decodeOutcome, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
@@ -73,6 +74,8 @@ interface ApplyOptions {
   /** The same for provenance reported after the fact. */
   provenanceCutoffMs: number;
   describe: RecordDescriber;
+  /** Shares that the caps of incidents left; left out: every record counted in full. */
+  shares?: Pick<CountedShareReader, "readRange"> | undefined;
 }
 
 /**
@@ -94,6 +97,8 @@ export function applyRecords(
       let lastLsn = 0;
       let byteCount = 0;
       const { uptoLsn, countMax, cutoffMs } = options;
+      const lastOfAll = applied.lsn + countMax;
+      const shares = options.shares?.readRange(applied.lsn, Math.min(uptoLsn, lastOfAll));
       const take: RecordVisitor = (bytes, at, lsn) => {
         lastLsn = lsn;
         byteCount += readPayloadLength(bytes, at);
@@ -105,9 +110,8 @@ export function applyRecords(
         next.outcomeCount++;
         const record = decodeOutcome(bytes, at);
         if (readOutcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
-        else appendOutcome(appender, record, lsn);
+        else appendOutcome(appender, record, lsn, shares?.get(lsn));
       };
-      const lastOfAll = applied.lsn + countMax;
       while (next.lsn < Math.min(uptoLsn, lastOfAll) && byteCount < APPLY_BYTES_MAX) {
         const left = Math.min(RECORDS_PER_READ, lastOfAll - next.lsn);
         next.lsn = reader.readRecords(next.lsn, uptoLsn, left, take);
@@ -184,7 +188,12 @@ export async function inTransaction<T>(connection: Connection, run: () => Promis
 }
 
 /** The order of values is that of OUTCOME_COLUMNS. */
-function appendOutcome(appender: RowAppender, record: OutcomeRecord, lsn: number): void {
+function appendOutcome(
+  appender: RowAppender,
+  record: OutcomeRecord,
+  lsn: number,
+  countedShare = 1,
+): void {
   appender.appendBigInt(BigInt(lsn));
   appender.appendVarchar(record.outcomeId);
   appendAgent(appender, record.subject);
@@ -201,6 +210,10 @@ function appendOutcome(appender: RowAppender, record: OutcomeRecord, lsn: number
   appender.appendVarchar(record.requestId);
   appender.appendVarchar(record.source);
   appendProof(appender, record.proof, record.body);
+  if (record.incidentId === undefined) appender.appendNull();
+  else appender.appendVarchar(record.incidentId);
+  appender.appendDouble(record.stakes);
+  appender.appendDouble(countedShare);
   appender.endRow();
 }
 
