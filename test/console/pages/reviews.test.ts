@@ -156,6 +156,36 @@ describe("Reviews", needs("chromium"), () => {
     expect(visitor.complaints).toEqual([]);
   });
 
+  it("proposes no more for a dispute without stakes than calls that name none", async () => {
+    const agent = "agent://newcomers/unpriced";
+    const verify = (stakes: object) =>
+      stage.ask<VerifyResponse>("POST", "/v1/trust/verify", {
+        agent_id: agent,
+        action: "payments.transfer",
+        tool_level: "L2",
+        context: {},
+        ...stakes,
+      });
+    const { request_id: decision } = await verify({});
+    await stage.ask("POST", "/v1/disputes", { agent, decision, statement: "please look again" });
+    const visitor = await stage.visit("reviews?kind=dispute");
+    const { page } = visitor;
+    await page.locator("tbody a.agent", { hasText: "unpriced" }).waitFor();
+    await page.locator("tbody tr", { hasText: "unpriced" }).click();
+    await page.locator("blockquote", { hasText: "please look again" }).waitFor();
+    const field = page.getByLabel("Up to stakes");
+    expect(await field.inputValue()).toBe("0");
+    await page.getByText("0: calls that name no stakes, counted as 7").waitFor();
+    const open = (await list("state=open&kind=dispute")).find((each) => each.agent === agent)!;
+    expect(open.stakes_max).toBe(0);
+    await page.keyboard.press("a");
+    await page.getByText("Approved (overturned)").waitFor();
+    const decided = await stage.ask<QueuedReview>("GET", `/v1/reviews/${open.id}`);
+    expect(decided).toMatchObject({ decision: "overturned", max_stakes: 0 });
+    expect((await verify({})).policy_action.verdict).toBe("ALLOW");
+    expect((await verify({ stakes: 1e12 })).policy_action.verdict).toBe("CHALLENGE");
+  });
+
   it("shows what was decided, by whom, and how often by rule", async () => {
     const visitor = await stage.visit("reviews?view=decided");
     const { page, expectSound } = visitor;

@@ -5,7 +5,11 @@ import type { QueuedReviewWithRisk } from "./queue.ts";
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
 import { formatNumber } from "../../format.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
+import { formatAmount } from "../../parts/amounts.ts";
 import { SelectField } from "../../parts/fields.ts";
+import { getDocument } from "../../api.ts";
+import { useData } from "../../use-data.ts";
+import type { PolicyDocument } from "../../../contract/schemas/policy.ts";
 
 export const NOTE_ID = "review-note";
 const HOLD_DAYS = [1, 7, 30, 90];
@@ -55,7 +59,7 @@ export function DecisionForm({
         Undo <kbd>u</kbd>
       </button>
     </div>
-    <${TermsFields} actions=${actions} terms=${terms} setTerms=${setTerms} />
+    <${TermsFields} entry=${entry} actions=${actions} terms=${terms} setTerms=${setTerms} />
     <div class="field">
       <label for=${NOTE_ID}>Note <kbd>n</kbd></label>
       <textarea
@@ -73,10 +77,11 @@ export function DecisionForm({
 
 /** For how long, up to what, and by whom. */
 function TermsFields({
+  entry,
   actions,
   terms,
   setTerms,
-}: Omit<DecisionFormProps, "entry" | "handlers">): VNode {
+}: Omit<DecisionFormProps, "handlers">): VNode {
   return html`<div class="filters">
     <${SelectField}
       id="review-days"
@@ -93,10 +98,14 @@ function TermsFields({
         min="0"
         step="any"
         placeholder="any"
+        aria-describedby="review-stakes-hint"
         value=${terms.upTo}
         onInput=${(event: Event) => setTerms({ ...terms, upTo: readInputValue(event) })}
         onKeyDown=${blurOnEscape}
       />
+      <span class="dim small" id="review-stakes-hint">
+        ${entry.stakes_max === 0 ? html`<${AssumedStakes} entry=${entry} />` : "empty: any stakes"}
+      </span>
     </div>
     <div class="field">
       <label for="review-who">You are</label>
@@ -110,6 +119,21 @@ function TermsFields({
       />
     </div>
   </div>`;
+}
+
+/** What a call that names no stakes counts for; without the amount where the key may not read the policy. */
+function AssumedStakes({ entry }: Pick<DecisionFormProps, "entry">): VNode {
+  const { tenant, level } = entry;
+  const { value } = useData(
+    (signal) => getDocument<PolicyDocument>("/v1/policy", { tenant }, signal),
+    [tenant],
+  );
+  const amounts = value?.stakes_in_force;
+  const assumed =
+    level === "L2" || level === "L3" || level === "connect" ? amounts?.[level].assumed : 0;
+  const counted =
+    assumed === undefined || assumed === 0 ? "" : `, counted as ${formatAmount(assumed)}`;
+  return html`0: calls that name no stakes${counted}; empty: any stakes`;
 }
 
 /** Esc goes back to the keys of the queue. */
@@ -147,9 +171,12 @@ export function useDecisionTerms(
   return [of(entry), set, of];
 }
 
-/** Stakes as they are proposed: what was asked for, rounded up to hundredths; empty for any. */
-export function proposeMaxStakes(stakes: number): string {
-  return stakes === 0 ? "" : String(Math.ceil(stakes * 100) / 100);
+/**
+ * Stakes as they are proposed: what was asked for, rounded up to hundredths. Calls that name none have 0: an
+ * empty field would let them through at any stakes, which only a person may choose.
+ */
+function proposeMaxStakes(stakes: number): string {
+  return String(Math.ceil(stakes * 100) / 100);
 }
 
 interface BulkDecisionProps {
