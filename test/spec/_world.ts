@@ -10,6 +10,7 @@ import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { ReviewDecisionCache } from "../../src/bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../src/bureau/open.ts";
+import type { DecisionLog } from "../../src/contract/decisions.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
@@ -94,8 +95,8 @@ function history(): OutcomeRequest[] {
   }).flat();
 }
 
-/** Opens the world; close it when done. */
-export async function openWorld(): Promise<World> {
+/** Opens the world; close it when done. `decisions` takes what the main thread decides. */
+export async function openWorld(decisions?: DecisionLog): Promise<World> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-spec-"));
   const engineMemory = createEngineMemory();
   const store = await startStore({ dataDir, log: () => undefined });
@@ -121,6 +122,7 @@ export async function openWorld(): Promise<World> {
       outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: true,
     },
+    ...(decisions === undefined ? {} : { decisions }),
   });
   await bureau.importOutcomes(history(), "spec", call());
   const keyring = await openKeyring({ dataDir, now: clock });

@@ -4,8 +4,11 @@ import type { Bureau } from "../../src/bureau/bureau.ts";
 import { defaultPolicySource } from "../../src/policy/active-policy.ts";
 import type { PolicySource } from "../../src/policy/active-policy.ts";
 import { createDecisionEntry } from "../../src/bureau/decisions/log-entry.ts";
+import { DECISION_KINDS, DECISION_LEGS } from "../../src/contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
+import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
+import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
@@ -81,5 +84,49 @@ export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {
     evaluatedAtMs: NOW_MS + n,
     stakes: n,
     inputs: new Float64Array(INPUT_COUNT).fill(n / 3),
+  };
+}
+
+/** The entry as the store gives it back. */
+export function legOf(entry: DecisionEntry): ReplayableLeg {
+  return {
+    request_id: entry.requestId,
+    kind: DECISION_KINDS[entry.kindIndex]!,
+    leg: DECISION_LEGS[entry.legIndex]!,
+    tenant: entry.principal.tenant,
+    key_id: entry.principal.keyId,
+    subject: entry.subject,
+    viewer: entry.viewer || null,
+    action: entry.action || null,
+    session_duration_sec: null,
+    tool_level: TOOL_LEVELS[entry.toolLevelIndex] ?? null,
+    stakes: entry.stakes,
+    verdict: VERDICTS[entry.verdictIndex] ?? null,
+    decision: DECISIONS[entry.decisionIndex]!,
+    leg_decision: DECISIONS[entry.legDecisionIndex]!,
+    effective: entry.isAllowed || !entry.isEnforced ? "allow" : "deny",
+    enforced: entry.isEnforced,
+    flagged: entry.isFlagged,
+    known: entry.isKnown,
+    is_test: entry.isReserved,
+    internal_score: entry.scoreInternal,
+    effective_score: entry.scoreEffective,
+    minimum_score: entry.scoreMinimum,
+    failure_probability: entry.failureProbability,
+    failure_optimistic: entry.failureOptimistic,
+    failure_pessimistic: entry.failurePessimistic,
+    tier: TIERS[entry.tierIndex]!,
+    regime: REGIMES[entry.regimeIndex] ?? null,
+    max_stakes: Number.isFinite(entry.stakesMax) ? entry.stakesMax : null,
+    log_reason: entry.logReason || null,
+    hard_failure: entry.failureCode || null,
+    reason_codes: [...entry.reasonCodes],
+    config_version: entry.configVersion,
+    policy_version: entry.policyVersion,
+    stands_for: 1,
+    trace_id: null,
+    node: null,
+    evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),
+    inputs: [...entry.inputs],
   };
 }

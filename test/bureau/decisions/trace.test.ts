@@ -5,18 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as layout from "../../../assembly/layout.ts";
 import type { Bureau } from "../../../src/bureau/bureau.ts";
 import { STANDING_NAME_BY_BIT } from "../../../src/bureau/decisions/trace.ts";
-import type { DecisionEntry } from "../../../src/contract/decisions.ts";
-import { DECISION_KINDS, DECISION_LEGS } from "../../../src/contract/decisions.ts";
 import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
-import {
-  DECISIONS,
-  REGIMES,
-  TIERS,
-  TOOL_LEVELS,
-  VERDICTS,
-} from "../../../src/contract/vocabulary.ts";
+import { TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
-import { openTable, principalOf } from "../../store/_decisions.ts";
+import { legOf, openTable, principalOf } from "../../store/_decisions.ts";
 
 const AGENTS = ["agent://shop/good", "agent://shop/bad", "agent://nobody/knows"] as const;
 const config = loadDefaultConfig();
@@ -31,50 +23,6 @@ beforeAll(() => {
   }));
 });
 afterAll(() => void (legs = []));
-
-/** The entry as the store gives it back. */
-function legOf(entry: DecisionEntry): ReplayableLeg {
-  return {
-    request_id: entry.requestId,
-    kind: DECISION_KINDS[entry.kindIndex]!,
-    leg: DECISION_LEGS[entry.legIndex]!,
-    tenant: entry.principal.tenant,
-    key_id: entry.principal.keyId,
-    subject: entry.subject,
-    viewer: entry.viewer || null,
-    action: entry.action || null,
-    session_duration_sec: null,
-    tool_level: TOOL_LEVELS[entry.toolLevelIndex] ?? null,
-    stakes: entry.stakes,
-    verdict: VERDICTS[entry.verdictIndex] ?? null,
-    decision: DECISIONS[entry.decisionIndex]!,
-    leg_decision: DECISIONS[entry.legDecisionIndex]!,
-    effective: entry.isAllowed || !entry.isEnforced ? "allow" : "deny",
-    enforced: entry.isEnforced,
-    flagged: entry.isFlagged,
-    known: entry.isKnown,
-    is_test: entry.isReserved,
-    internal_score: entry.scoreInternal,
-    effective_score: entry.scoreEffective,
-    minimum_score: entry.scoreMinimum,
-    failure_probability: entry.failureProbability,
-    failure_optimistic: entry.failureOptimistic,
-    failure_pessimistic: entry.failurePessimistic,
-    tier: TIERS[entry.tierIndex]!,
-    regime: REGIMES[entry.regimeIndex] ?? null,
-    max_stakes: Number.isFinite(entry.stakesMax) ? entry.stakesMax : null,
-    log_reason: entry.logReason || null,
-    hard_failure: entry.failureCode || null,
-    reason_codes: [...entry.reasonCodes],
-    config_version: entry.configVersion,
-    policy_version: entry.policyVersion,
-    stands_for: 1,
-    trace_id: null,
-    node: null,
-    evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),
-    inputs: [...entry.inputs],
-  };
-}
 
 const call = () => ({ requestId: `r-${(count += 1)}`, principal: principalOf("acme") });
 

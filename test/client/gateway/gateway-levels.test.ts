@@ -204,8 +204,9 @@ describe("what the cache serves", () => {
     expect(served.marked).toBeGreaterThan(5);
   });
 
-  it("of check and handshake is the decision that the service would have given", async () => {
+  it("of check and handshake is what the service would have given, and opens nothing to the denied", async () => {
     const decisions = new Map<string, number>();
+    let denied = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...CONFIGS),
@@ -226,10 +227,18 @@ describe("what the cache serves", () => {
             });
             const { isCached, word } = checked;
             if (isCached) decisions.set(word, (decisions.get(word) ?? 0) + 1);
+            const isDenied = (["L2", "L3"] as const).some((tool_level) => {
+              const asked = { agent_id: agent, action: "a.b", tool_level, stakes: value };
+              const { verdict } = door.verify(asked).policy_action;
+              return verdict === "QUARANTINE" || verdict === "BLOCK";
+            });
+            if (isDenied) expect(fresh.allowed).toBe(false);
             if (agent === "agent://t/0") continue;
             const admitted = await gateway.admit(question);
             const shaken = door.handshake(agent, "agent://t/0", value);
             const { decision, connected } = shaken;
+            if (isDenied) denied += 1;
+            if (isDenied) expect(connected).toBe(false);
             expect(admitted.verdict).toMatchObject({ decision, connected });
           }
         },
@@ -237,6 +246,7 @@ describe("what the cache serves", () => {
       { numRuns: 300 },
     );
 
+    expect(denied).toBeGreaterThan(20);
     for (const each of DECISIONS) expect(decisions.get(each), each).toBeGreaterThan(5);
   });
 });
