@@ -31,7 +31,9 @@ const buildAgentSchema = (description: string) => ({
 const STAKES_SCHEMA = {
   type: "number",
   minimum: 0,
-  description: "the value at risk, in the unit of the service's operator",
+  description:
+    "the value at risk, in the unit of the key's tenant (`unit` of the policy's `stakes`); 0 where none is known: " +
+    "an assumed amount counts then",
 };
 
 async function postToService(
@@ -49,8 +51,9 @@ const checkAgentTool: McpTool = {
   title: "Check an agent",
   description:
     "May this agent be dealt with at these stakes? Answers connect, connect_with_verification, " +
-    "escalate (a person decides first) or refuse, with reasons and the largest stakes that would " +
-    "be no stricter. Ask before you rely on another agent.",
+    "escalate (a person decides first) or refuse, with reasons and `max_stakes`, the largest stakes " +
+    "that would be no stricter. After escalate that is the largest that would connect, with " +
+    "verification at least; 0 where none would, null for any. Ask before you rely on another agent.",
   inputSchema: {
     type: "object",
     properties: { agent_id: buildAgentSchema("the agent to judge"), stakes: STAKES_SCHEMA },
@@ -156,7 +159,8 @@ export const MCP_RESOURCES: readonly McpResource[] = [
   {
     uri: "trustrank://policy",
     name: "policy",
-    description: "The policy in force for the key's tenant: bounds by tool level, costs, vouching",
+    description:
+      "The policy in force for the key's tenant: bounds by tool level, amounts that decide at stakes, vouching",
     async read(service) {
       const options = { timeoutMs: TIMEOUT_MS, kind: "read" } as const;
       return (await service.send("GET", "/v1/policy", undefined, options)).value;
