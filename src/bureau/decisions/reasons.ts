@@ -62,12 +62,13 @@ export function appendReasons(
   const countMax = REASONS_PER_ANSWER - (own < 0 ? 0 : 1);
   if (own >= 0) add(own);
   for (let i = 0; i < reading.reasonCount && i < countMax; i += 1) add(reading.reasonIndexes[i]!);
-  if (reading.reasonCount === 0 && own < 0) add(selectFallbackIndex(reading, at.counted));
+  if (reading.reasonCount === 0 && own < 0) add(selectFallbackIndex(query, connection));
 }
 
 /** Nothing about the agent stands out: it is the stakes, or how often anybody fails. */
-function selectFallbackIndex({ stakesProven }: AgentScore, counted: number): number {
-  return counted > stakesProven ? STAKE_ABOVE_PROVEN_INDEX : BASE_RATE_INDEX;
+function selectFallbackIndex({ reading, stakes }: ReasonQuery, { question }: Connection): number {
+  const amount = computeAmount(question.terms, stakes);
+  return amount > reading.stakesProven ? STAKE_ABOVE_PROVEN_INDEX : BASE_RATE_INDEX;
 }
 
 function describeReasonStakes(query: ReasonQuery, connection: Connection): ReasonStakes {
