@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import type { OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import type { CheckResponse, VerifyResponse } from "../../src/contract/schemas/scores.ts";
-import { DECISIONS, VERDICTS } from "../../src/contract/vocabulary.ts";
+import { DECISIONS, VERDICT, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { legOf } from "../store/_decisions.ts";
 import { NOW_MS } from "./_clock.ts";
 import { AGENTS as WORLD_AGENTS, openWorld, post, principal } from "./_world.ts";
@@ -45,8 +45,7 @@ beforeAll(async () => {
   });
   const call = { requestId: "spec-stakes", principal };
   for (const name of Object.keys(FAILED_OF_40) as (keyof typeof FAILED_OF_40)[]) {
-    const results = await world.bureau.importOutcomes(history(name), "spec", call);
-    expect(results).toHaveLength(40);
+    await world.bureau.importOutcomes(history(name), "spec", call);
   }
 });
 afterAll(() => world.close());
@@ -106,15 +105,17 @@ describe("the decision at stakes", () => {
       expect(severity(third!), name).toBeGreaterThanOrEqual(severity(second!));
       seen.add(rank(second!));
     });
-    expect([...seen].toSorted()).toEqual([0, 1, 2, 3]);
+    expect(seen).toEqual(new Set([0, 1, 2, 3]));
   });
 
   test("of a record that verify denies connects in no check and no handshake", async () => {
     let denied = 0;
     await forEachCase(async (agent, stakes, check) => {
       const asked = LEVELS.map((level) => world.doors[0]!.verify(ask(agent, level, stakes)));
-      const verdicts = (await Promise.all(asked)).map(({ policy_action: { verdict } }) => verdict);
-      if (!verdicts.includes("QUARANTINE") && !verdicts.includes("BLOCK")) return;
+      const isDenied = (await Promise.all(asked)).some(
+        ({ policy_action: { verdict } }) => VERDICTS.indexOf(verdict) >= VERDICT.QUARANTINE,
+      );
+      if (!isDenied) return;
       denied += 1;
       expect(check).toMatchObject({ allowed: false, max_stakes: 0 });
       for (const [a, b] of [
@@ -163,7 +164,7 @@ describe("the decision at stakes", () => {
             context: { verdict: policy.verdict, log_reason: policy.log_reason },
           });
           const named = new URLSearchParams({ agent_id: agent, tool_level: level });
-          const query = `${named}&profile=envoy&stakes=${stakes}&challenge=step-up&acr_values=phr`;
+          const query = `${named.toString()}&profile=envoy&stakes=${stakes}&challenge=step-up&acr_values=phr`;
           const headers = { authorization: `Bearer ${world.key}` };
           const answer = await fetch(`${url}/v1/gateway/authorize?${query}`, { headers });
           expect(answer.headers.get("x-trust-verdict")).toBe(policy.verdict);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from conftest import HASTY_SEC, PATIENT_SEC, rows_of
@@ -45,6 +46,21 @@ def test_golden_decisions(client: TrustRank) -> None:
             assert found == (verdict, label, effect), (name, level)
             assert answer.headers()["X-Trust-Effective"] == effect
         assert (fresh.is_cached, cached.is_cached) == (False, True)
+
+
+def test_another_levels_answer_names_no_review_and_a_marked_one_passes(client: TrustRank) -> None:
+    held = client.verify("agent://test/connect", action="a.b", tool_level="L1", levels=True)
+    marked = replace(
+        held.levels["L2"], verdict="ALLOW", log_reason="STAKES_NEED_VERIFICATION", max_stakes=50.0
+    )
+    waiting = replace(held, verdict="CHALLENGE", review_id="rv-1")
+    assert not waiting.is_let_through
+    other = waiting.at_level(marked)
+    assert (other.is_let_through, other.log_reason, other.review_id) == (
+        True,
+        "STAKES_NEED_VERIFICATION",
+        None,
+    )
 
 
 def test_fail_policy_is_the_table_of_the_specification() -> None:

@@ -124,6 +124,42 @@ describe("verdicts", () => {
     expect(await settle(gate.ask("L0"))).toMatchObject({ allowed: true, flagged: false });
   });
 
+  it("holds a challenge that waits for a person and names the review, of its own level alone", async () => {
+    const review = { id: "rv-1", wait: "/v1/reviews/rv-1?wait=30" };
+    const level = {
+      verdict: "CHALLENGE" as const,
+      log_reason: "RISK_ABOVE_BOUND" as const,
+      threshold_met: true,
+      reason_codes: [],
+      max_stakes: 0,
+      enforced: true,
+      holds_from: 0,
+      holds_to: null,
+    };
+    const levels = { L2: { ...level, log_reason: "STAKES_NEED_APPROVAL" as const }, L3: level };
+    const fetch = service(() => verifyReply("CHALLENGE", { review, levels }));
+    const gate = open(fetch);
+    const held = await settle(gate.ask("L2", 50));
+    expect(held).toMatchObject({ allowed: false, status: 403 });
+    expect(answerHeaders(held)).toMatchObject({ "X-Trust-Review": "rv-1" });
+    const other = await settle(gate.ask("L3", 50));
+    expect(other).toMatchObject({ allowed: false, isCached: true, reason: "RISK_ABOVE_BOUND" });
+    expect(answerHeaders(other)).not.toHaveProperty("X-Trust-Review");
+  });
+
+  it("lets through what is marked for a gateway that verifies out of band, and says so", async () => {
+    const marked = verifyReply("ALLOW", {
+      policy_action: { verdict: "ALLOW", log_reason: "STAKES_NEED_VERIFICATION" },
+      reason_codes: ["STAKES_NEED_VERIFICATION"],
+    });
+    const answer = await settle(open(service(() => marked)).ask("L3", 50));
+    expect(answer).toMatchObject({ allowed: true, status: 200 });
+    expect(answerHeaders(answer)).toMatchObject({
+      "X-Trust-Effective": "allow",
+      "X-Trust-Reason": "STAKES_NEED_VERIFICATION",
+    });
+  });
+
   it("applies none of a shadow key, but shows and logs it", async () => {
     const gate = open(service(() => verifyReply("BLOCK", { enforced: false })));
     const answer = await settle(gate.ask("L3"));
