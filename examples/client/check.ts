@@ -7,7 +7,7 @@ const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey 
   process.env;
 const client = new TrustRankClient({ baseUrl, apiKey, timeoutMs: 2000 });
 
-for (const stakes of [1, 250, 25_000]) {
+for (const stakes of [250, 25_000, 1_000_000]) {
   const check = await client.check("agent://acme/ledger-sync", { stakes });
   console.log(stakes, check.allowed, check.decision, check.reason_codes);
 }

@@ -20,7 +20,7 @@ export interface VerifyRequest {
   action: string;
   tool_level: ToolLevel;
   /**
-   * The value at risk, where it is known.
+   * The value at risk, in the tenant's unit, where it is known; else the level's assumed amount counts.
    */
   stakes?: number;
   /**
@@ -145,7 +145,7 @@ export interface CheckResponse {
   reasons: string[];
   reason_codes: LegCode[];
   /**
-   * The largest stakes at which the answer would be no stricter; null for any.
+   * The largest stakes at which the answer would be no stricter; for `escalate` the largest that would connect. 0: none is known; null: any.
    */
   max_stakes: number | null;
   /**
@@ -202,7 +202,7 @@ export interface Leg {
   reasons: string[];
   reason_codes: LegCode[];
   /**
-   * The largest stakes at which the answer would be no stricter; null for any.
+   * The largest stakes at which the answer would be no stricter; for `escalate` the largest that would connect. 0: none is known; null: any.
    */
   max_stakes: number | null;
   /**

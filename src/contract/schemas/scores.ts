@@ -39,7 +39,12 @@ export const VerifyRequest = t.defineMessage("VerifyRequest", {
   agent_id: t.definePlainText(AGENT_ID_BYTES_MAX),
   action: t.action,
   tool_level: t.defineChoice(TOOL_LEVELS),
-  stakes: t.makeOptional(t.withDescription(t.stakes, "The value at risk, where it is known.")),
+  stakes: t.makeOptional(
+    t.withDescription(
+      t.stakes,
+      "The value at risk, in the tenant's unit, where it is known; else the level's assumed amount counts.",
+    ),
+  ),
   levels: t.makeOptional(
     t.withDescription(t.flag, "True: the answer also says what other tool levels would get."),
   ),
@@ -79,7 +84,7 @@ const regime = t.makeOptional(t.defineChoice(REGIMES));
 const enforced = t.withDescription(t.flag, "False in shadow mode: for the log, not to be applied.");
 const maxStakes = t.withDescription(
   t.numberOrNull,
-  "The largest stakes at which the answer would be no stricter; null for any.",
+  "The largest stakes at which the answer would be no stricter; for `escalate` the largest that would connect. 0: none is known; null: any.",
 );
 
 /** What the same question gets at one tool level, and between which stakes that is the answer. */
