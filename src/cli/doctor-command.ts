@@ -29,6 +29,7 @@ import {
   describeAcceptedLoss,
 } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
+import { describeNoReviewCosts, describeReviewCosts } from "../service/review-costs.ts";
 import { measureTableFill } from "../service/table-fill.ts";
 import { createUnservedClaimOptions } from "./data-access.ts";
 import { print, printJson, type OutputFlags } from "./output.ts";
@@ -233,16 +234,23 @@ function floorToMebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-/** The journal, and where it is sound, the table that it gives. */
+/** The journal, and where it is sound, the table that it gives and the amounts that tenants have set. */
 function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFinding[] {
-  if (!existsSync(paths.journal)) return [createSoundFinding("journal", "empty")];
+  const stakes = { part: "stakes", isSound: true };
+  if (!existsSync(paths.journal)) {
+    return [createSoundFinding("journal", "empty"), { ...stakes, ...describeNoReviewCosts() }];
+  }
   try {
     const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
     const report = verifyJournal(diskFileLayer, paths.journal, known);
     const finding = convertJournalReport(report);
     if (!finding.isSound) return [finding];
     const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
-    return [finding, { part: "agent table", isSound: overflow === 0, detail, advice }];
+    return [
+      finding,
+      { part: "agent table", isSound: overflow === 0, detail, advice },
+      { ...stakes, ...describeReviewCosts(paths.journal, report.lsn) },
+    ];
   } catch (error) {
     return [
       createUnsoundFinding(

@@ -14,6 +14,12 @@ import { BacktestService } from "../../kaizen/service/backtests.ts";
 import { KaizenService } from "../../kaizen/service/service.ts";
 import { renderBacktestPage } from "../../kaizen/report/backtest-page.ts";
 import {
+  describeMoneyTerms,
+  formatMoneyShare,
+  MONEY_PLAN_LABELS,
+  MONEY_QUESTION_LABELS,
+} from "../../kaizen/report/backtest-money.ts";
+import {
   formatCount,
   formatMoney,
   formatRatioAsPercent,
@@ -144,6 +150,18 @@ async function showBacktestProgress<T>(
   }
 }
 
+const MONEY_COLUMNS = [
+  "asked as",
+  "decided by",
+  "lost",
+  "friction",
+  "review",
+  "cost",
+  "of volume",
+  "good connected",
+  "good held",
+];
+
 const COLUMNS = [
   "level",
   "asked as",
@@ -202,6 +220,23 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
     .toSorted((a, b) => computeRowOrder(a) - computeRowOrder(b));
   printTable(COLUMNS, mergeEqualPolicies(rows.map(formatBacktestCells)));
   printReasons(backtest, findings);
+  printMoney(backtest, findings);
+}
+
+/** What each way to decide would have cost; nothing where no deal had stakes that were known. */
+function printMoney({ live, given }: Backtest, { money }: BacktestFindings): void {
+  const deals = money[0]?.deals ?? 0;
+  const counted = given ?? live;
+  if (deals === 0 || counted === undefined) return;
+  print("");
+  printNote(`cost on ${formatCount(deals)} deals: ${describeMoneyTerms(counted.policy)}`);
+  const rows = money.map((row) => [
+    MONEY_QUESTION_LABELS[row.asked],
+    MONEY_PLAN_LABELS[row.plan],
+    ...[row.lost, row.friction, row.review, row.cost].map(formatMoney),
+    ...[row.cost_share, row.good_connected, row.good_held].map(formatMoneyShare),
+  ]);
+  printTable(MONEY_COLUMNS, rows);
 }
 
 /** By level, then by question, the live policy first: what is to be compared stands together. */

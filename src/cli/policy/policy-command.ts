@@ -136,12 +136,33 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
     ...TOOL_LEVELS.map((level) => String(levels[level][rule] ?? "")),
   ]);
   printTable(["rule", ...TOOL_LEVELS], rows);
+  printAmounts(shown);
   if (policy.vouched === undefined) return;
   print("");
   const words = policy.vouched.map((each) => {
     return [each.namespace, each.up_to, each.max_stakes, each.until];
   });
   printTable(["vouched for", "up to", "stakes", "until"], words);
+}
+
+/** The amounts that decide, by who asks. */
+function printAmounts({
+  stakes_in_force: { unit, is_set: isSet, ...terms },
+}: PolicyDocument): void {
+  print("");
+  if (!isSet) {
+    printNote(
+      `stakes.review_cost is not set: a person's look counts for ${terms.connect.review_cost}, ` +
+        `stakes are taken as units of account`,
+    );
+  }
+  if (unit !== 1) printNote(`amounts in the tenant's unit, worth ${unit} units of account each`);
+  const members = Object.keys(terms.connect) as (keyof typeof terms.connect)[];
+  const rows = members.map((member) => [
+    member,
+    ...[terms.connect, terms.L2, terms.L3].map((each) => String(each[member])),
+  ]);
+  printTable(["amount", "check", "L2", "L3"], rows);
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

@@ -69,6 +69,14 @@ export function summarizeBacktest(backtest: Backtest): BacktestSummary {
   return rest;
 }
 
+/** Those saved by an earlier version counted no money. */
+function completeFindings(saved: Backtest): Backtest {
+  if (saved.findings === undefined) return saved;
+  return { ...saved, findings: { ...NO_MONEY, ...saved.findings } };
+}
+
+const NO_MONEY: Pick<BacktestFindings, "money" | "money_curves"> = { money: [], money_curves: [] };
+
 export class BacktestFiles {
   readonly #root: string;
   /** Newest first; read from the files once. */
@@ -98,7 +106,8 @@ export class BacktestFiles {
   load(id: string): Backtest | undefined {
     if (!BACKTEST_ID_PATTERN.test(id)) return undefined;
     try {
-      return JSON.parse(fs.readFileSync(join(this.#root, `${id}.json`), "utf8")) as Backtest;
+      const text = fs.readFileSync(join(this.#root, `${id}.json`), "utf8");
+      return completeFindings(JSON.parse(text) as Backtest);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;

@@ -40,7 +40,9 @@ const figuresOf = ({
 }: Backtest) => rest;
 
 it("gives the same figures through the server and on the files, as a table and as a page", async () => {
-  const loose = fileOf("loose.json", { levels: { L2: { allow_up_to: 0.2 } } });
+  const loose = fileOf("loose.json", {
+    levels: { L2: { allow_up_to: 0.2, counts_stakes: false } },
+  });
   const server = startCommand(["serve", "--port", "0", ...AT, "--json"], {
     TRUSTRANK_ADMIN_KEY: KEY,
     TRUSTRANK_KAIZEN: "off",
@@ -65,6 +67,11 @@ it("gives the same figures through the server and on the files, as a table and a
   expect(table.code, table.stderr).toBe(0);
   expect(table.stdout).toMatch(/^L2 +verify, no stakes named +live +[\d.]+ % /m);
   expect(table.stdout).toMatch(/^L2 +verify, no stakes named +given +[\d.]+ % /m);
+  expect(table.stdout).toMatch(/^asked as +decided by +lost +friction +review +cost +of volume/m);
+  for (const plan of ["live policy", "given policy", "verify every deal", "connect every deal"]) {
+    expect(table.stdout).toMatch(new RegExp(`^verify at L2 +${plan} +[\\d,.]+ `, "m"));
+  }
+  expect(table.stdout + table.stderr).toContain("a person's look at one deal costs 5 and");
 });
 
 it("names what is wrong, and makes nothing", async () => {

@@ -55,6 +55,24 @@ it("shows and sets on the files, and through the server that holds them", async 
   expect(await policy("show")).toEqual(back);
 });
 
+it("prints the amounts in force, and says where the review cost is not set", async () => {
+  const show = () => runCommand(["policy", "show", ...AT.slice(0, 4)]);
+  await policy("set", fileOf("unset.json", {}));
+  const unset = await show();
+  expect(unset.stdout + unset.stderr).toContain(
+    "stakes.review_cost is not set: a person's look counts for 5, stakes are taken as units of account",
+  );
+  expect(unset.stdout).toMatch(/^review_cost +5 +5 +5$/m);
+  expect(unset.stdout).toMatch(/^assumed +7 +7 +12$/m);
+  expect(unset.stdout).toMatch(/^tolerated_loss_bps +250 +250 +125$/m);
+  await policy("set", fileOf("set.json", { stakes: { review_cost: 0.5, unit: 100 } }));
+  const set = await show();
+  const told = set.stdout + set.stderr;
+  expect(told).not.toContain("is not set");
+  expect(told).toContain("amounts in the tenant's unit, worth 100 units of account each");
+  expect(set.stdout).toMatch(/^risk_tolerance +500 +500 +500$/m);
+});
+
 it("names every member of a file that is wrong, and changes nothing", async () => {
   const before = await policy("show");
   const wrong = fileOf("wrong.json", { levels: { L3: { allow_up_to: 2, thinn: "flag" } } });

@@ -1,6 +1,6 @@
 // Back-tests as a service: one at a time, broken ones on record, the newest kept, none left behind
 // by a close, and a thread that dies takes nothing with it.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -135,6 +135,16 @@ it("keeps the newest, and finds them again after a restart", async () => {
   expect(listed).toHaveLength(BACKTESTS_KEPT);
   expect(service.find("b-20260601-000001000")).toBeUndefined();
   expect(open({ dataDir }).service.list().backtests).toEqual(listed);
+});
+
+it("shows those that an earlier version saved, which counted no money", async () => {
+  const { service, dataDir } = open();
+  const { money: _money, money_curves: _curves, ...findings } = FINDINGS;
+  const saved = { ...(await service.start(ORDER)!.done), findings };
+  writeFileSync(join(dataDir, "backtests", `${FIRST_ID}.json`), JSON.stringify(saved));
+  const again = open({ dataDir }).service;
+  expect(again.find(FIRST_ID)).toMatchObject({ findings: { money: [], money_curves: [] } });
+  expect(again.page(FIRST_ID)).not.toContain("Cost by your own numbers");
 });
 
 it("is cancelled by a close, and leaves no file", async () => {
