@@ -17,9 +17,9 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "agent://new/comer CHALLENGE",
   ],
   "check.ts": [
-    /^1 true connect /,
-    /^250 true connect_with_verification \[ 'BASE_RATE' \]$/,
-    /^25000 false escalate \[ 'STAKE_ABOVE_PROVEN' \]$/,
+    /^250 true connect \[\]$/,
+    /^25000 true connect_with_verification \[ 'STAKES_NEED_VERIFICATION' \]$/,
+    /^1000000 false escalate \[ 'STAKES_NEED_APPROVAL', 'STAKE_ABOVE_PROVEN' \]$/,
     "refuse true",
   ],
   "handshake.ts": [

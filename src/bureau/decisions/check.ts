@@ -1,7 +1,7 @@
 // Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
 import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
-import type { LegCode } from "../../contract/vocabulary.ts";
+import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
 import { roundEffectiveScore, computeReviewedMaxStakes } from "./leg.ts";
 import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
@@ -62,22 +62,32 @@ export function checkAgent(
   };
   if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
   if (response.enforced) countReviewLeg(context, response);
+  logCheck(context, response, reserved !== undefined, code);
+  if (reserved === undefined || reserved.delayMs === 0) return response;
+  return environment.delay(reserved.delayMs).then(() => response);
+}
+
+function logCheck(
+  context: VerdictContext,
+  response: CheckResponse,
+  isReserved: boolean,
+  reviewCode: ReviewCode | "",
+): void {
+  const { active, connection, reading } = context;
   logLeg(context, reading, {
     kindIndex: KIND_CHECK,
     legIndex: LEG_FORWARD,
-    subject,
+    subject: response.subject,
     viewer: "",
-    stakes,
-    reasonCodes: codes,
-    decisionIndex,
+    stakes: response.stakes,
+    reasonCodes: response.reason_codes,
+    decisionIndex: DECISION[response.decision],
     measuredIndex: connection.decisionIndex,
     stakesMax: connection.stakesMax,
     configVersion: response.config_version,
     policyVersion: active.version,
     isEnforced: response.enforced,
-    isReserved: reserved !== undefined,
-    reviewCode: code,
+    isReserved,
+    reviewCode,
   });
-  if (reserved === undefined || reserved.delayMs === 0) return response;
-  return environment.delay(reserved.delayMs).then(() => response);
 }

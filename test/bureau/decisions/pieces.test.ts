@@ -14,7 +14,7 @@ import { listImprovements, appendReasons } from "../../../src/bureau/decisions/r
 import { VerdictTimes } from "../../../src/bureau/decisions/verdict-context.ts";
 import { scaleScoreTo100 } from "../../../src/bureau/decisions/verify.ts";
 import { DECISIONS, REASON_CODES } from "../../../src/contract/vocabulary.ts";
-import type { LegCode, ReasonCode } from "../../../src/contract/vocabulary.ts";
+import type { ReasonCode } from "../../../src/contract/vocabulary.ts";
 import type { AgentScore } from "../../../src/engine/reading.ts";
 import { defaultPolicySource } from "../../../src/policy/active-policy.ts";
 import { createConnection } from "../../../src/policy/connection.ts";
@@ -71,7 +71,7 @@ function reasonsOf(
   const query = { active, reading, stakes };
   const decisionIndex = selectDecisionIndex(cause);
   const connection = { ...createConnection(active), cause, decisionIndex, stakesMax: 5 };
-  appendReasons(query, connection, reasons, codes as LegCode[]);
+  appendReasons(query, connection, reasons, codes);
   return { reasons, codes };
 }
 
