@@ -29,7 +29,12 @@ const DEFAULT_TENANT_POLICY: TenantPolicy = Object.freeze({
   setAtMs: null,
 });
 
-export class PolicyBook implements PolicySource {
+/** The policies that tenants have set. */
+export interface PolicyList {
+  listActivePolicies(): Iterable<readonly [tenant: string, active: ActivePolicy]>;
+}
+
+export class PolicyBook implements PolicySource, PolicyList {
   readonly #activeByTenant = new Map<string, TenantPolicy>();
   readonly #byVersion = new Map<string, Policy>(
     [DEFAULT_ACTIVE_POLICY, FORMER_DEFAULT_POLICY].map(({ version, policy }) => [version, policy]),
@@ -42,6 +47,10 @@ export class PolicyBook implements PolicySource {
 
   findActivePolicy(tenant: string): TenantPolicy {
     return this.#activeByTenant.get(tenant) ?? DEFAULT_TENANT_POLICY;
+  }
+
+  listActivePolicies(): Iterable<readonly [tenant: string, active: TenantPolicy]> {
+    return this.#activeByTenant;
   }
 
   findPolicyVersion(version: string): Policy | undefined {

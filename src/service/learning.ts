@@ -48,6 +48,7 @@ export async function openLearning(
     {
       ...shared,
       dataDir: paths.root,
+      policies: evidence.policies,
       rowsMax: config.kaizenRows,
       seeds: isWanted ? seeds : undefined,
       shared: cluster && sharedWeights,

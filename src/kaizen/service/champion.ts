@@ -3,6 +3,9 @@
 // before the swap, leaves the challenger: a start installs the config that the file names. Every
 // config that has been live has a file of its own, a release's config too: the next release ships
 // another, and a rollback may lead back beyond it.
+import { listStakesFaults } from "../../contract/stakes-policy.ts";
+import type { PolicyList } from "../../policy/policy-book.ts";
+import { ServiceFault } from "../../contract/faults.ts";
 import { isDeepStrictEqual } from "node:util";
 import { formatCanonicalJson } from "../../contract/canonical-json.ts";
 import { loadDefaultConfig } from "../../engine/config.ts";
@@ -51,12 +54,25 @@ interface PromotionTerms {
   readonly reason?: string;
 }
 
+/** Terms of a tenant rest on what verifying and a person catch, which a config may change. */
+function assertPoliciesHold(config: ScoringConfig, policies: PolicyList | undefined): void {
+  const catches = { verifyCatch: config.verify_catch, humanCatch: config.human_catch };
+  for (const [tenant, { policy }] of policies?.listActivePolicies() ?? []) {
+    const [fault] = listStakesFaults(policy.stakes ?? {}, "/stakes", catches);
+    if (fault === undefined) continue;
+    const detail = `the policy of tenant \`${tenant}\` would not hold: ${fault.pointer} ${fault.detail}`;
+    throw new ServiceFault("run_not_promotable", detail);
+  }
+}
+
 export class Champion {
   readonly #files: KaizenFiles;
   readonly #ledger: ConfigLedger;
   readonly #shipped: ScoringConfig;
   readonly #shared: SharedPromotions | undefined;
   #state: KaizenState;
+  /** Set by the service; left out: no tenant has set any. */
+  policies: PolicyList | undefined;
   readonly #changes = new SerialQueue();
   /** No change has held in the log yet: the next one does, whatever it replaces, as at a start. */
   #isFirst = false;
@@ -170,7 +186,8 @@ export class Champion {
   /**
    * Makes exactly the tested config live; false when the weights it was tested against are not live
    * any more.
-   * @throws the error of the engine, the journal or the disk; nothing has changed then.
+   * @throws ServiceFault `run_not_promotable` where a tenant's policy would no longer decide more stakes no
+   *   more mildly; the error of the engine, the journal or the disk; nothing has changed then.
    */
   promote(
     run: RunRecord,
@@ -181,6 +198,7 @@ export class Champion {
     return this.#changes.run(async () => {
       if (this.version !== run.champion_version || this.#state !== basis) return false;
       assertConfig(config);
+      assertPoliciesHold(config, this.policies);
       this.keepLive();
       const version = this.#files.keepConfig(config);
       // The findings are on disk before the state file names the run.

@@ -1,5 +1,6 @@
 // Options of kaizen as a service, given by whoever starts it.
 import type { ScoringConfig } from "../../engine/config.ts";
+import type { PolicyList } from "../../policy/policy-book.ts";
 import type { Log } from "../../platform/log.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { RunRecord } from "../kaizen.ts";
@@ -30,6 +31,8 @@ export interface KaizenOptions {
   shipped?: ScoringConfig;
   /** Task runner other than the pool; tests use it to inject failures. */
   runTask?: typeof runKaizenOnPool;
+  /** Policies that a promoted config must leave whole; left out: of the shipped policy alone. */
+  policies?: PolicyList | undefined;
   /** Changes of the live weights by other nodes of a cluster; left out: there are none. */
   shared?: SharedPromotions | undefined;
   /** Whether scheduled work is this node's; left out: it is. */

@@ -52,6 +52,7 @@ export class KaizenService implements Kaizen {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped, options.shared);
+    this.#champion.policies = options.policies;
     this.configs = new ChampionConfigHistory(this.#champion);
     this.measured = new LiveKaizenMetrics(this.#files, this.#champion, () =>
       loadNewestWatch(this.#files, listWatchedChanges(this.#champion)),
