@@ -87,8 +87,10 @@ export function takeHour(
   let counted = left < REST_MIN ? 0.0 : min(weight, left);
   if (weight - counted < REST_MIN) counted = weight;
   share = counted / weight;
-  if (counted < weight) store<u32>(row, load<u32>(row, ROW_CAPPED) + 1, ROW_CAPPED);
-  if (counted <= 0.0) return 0.0;
+  if (counted <= 0.0) {
+    store<u32>(row, load<u32>(row, ROW_CAPPED) + 1, ROW_CAPPED);
+    return 0.0;
+  }
   store<f32>(row, <f32>(failures + counted), ROW_HOUR_FAILURE);
   if (entry != 0) addPairMass(entry, PAIR_FAILURE, counted, <u32>(atMs / 1000.0));
   return counted;

@@ -109,7 +109,7 @@ export const ROW_HEARD_AT = 172; //          time it was last heard of, by weigh
 export const ROW_HOUR = 176; //              newest UTC hour of its incidents, and repeats in it
 export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, as folded
 export const ROW_HOUR_FAILURE = 184; //      weight of that hour's failures, as folded
-export const ROW_CAPPED = 188; //            failures of which an incident's cap took some or all
+export const ROW_CAPPED = 188; //            failures that counted for nothing under an incident's cap
 
 // ROW_HOUR: hours since 1970, and above them how many of its failures were repeats.
 export const HOUR_REPEATS_SHIFT = 24;
@@ -275,6 +275,7 @@ export const WORD_CAUTION = 30;
 export const WORD_REFUSE_CAUTION = 31;
 export const WORD_STAKES_CAUTION = 32; // standard deviations added where stakes are decided
 export const WORD_DENY_FLOOR = 33; //    least probability of failure that may deny
+export const WORD_ISOLATED_DAYS = 34; // since a reporter's last success, after which its failure is news in full
 export const WORD_VERIFY_CATCH = 37;
 export const WORD_HUMAN_CATCH = 38;
 export const WORD_TIER_A = 40;

@@ -18,6 +18,7 @@ import {
   WORD_CLUSTER_CAP,
   WORD_CREDIBILITY_MIN,
   WORD_FIRST_PARTY_PAIR_CAP,
+  WORD_ISOLATED_DAYS,
   WORD_PAIR_CAP,
   WORD_PAIR_TAU,
   WORD_POOL_CAP,
@@ -286,7 +287,9 @@ function takePair(
   const tau = word(config, WORD_PAIR_TAU);
   const mass = pairMass(entry, cell, seconds, tau);
   noteRepeat(entry, cell, seconds, repeats);
-  const said = isRepeat ? weight * REPEAT_PART : weight;
+  let said = isRepeat ? weight * REPEAT_PART : weight;
+  // A gateway's cap keeps the ratio of its failures by itself.
+  if (cell == PAIR_FAILURE && !isFirstParty) said *= isolatedShare(config, entry, seconds);
   let room: f64;
   if (isFirstParty) {
     const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
@@ -297,6 +300,24 @@ function takePair(
   const first = room > 0.0 ? (min(1.0, mass + room) - min(1.0, mass)) / room : 0.0;
   lifting = isFirstParty ? max(first, 1.0 / word(config, WORD_PAIR_CAP)) : first;
   return room;
+}
+
+/**
+ * Share, 0 to 1, of a failure that follows a success of the same reporter: what a further success would
+ * count for, or the time since that success, whichever is more. Successes are thinned by the pair's mass
+ * and rare failures are not, so that else a record of many outcomes by few reporters would come to show
+ * one failure for each success. A second failure in a row, or one after days, counts in full.
+ */
+function isolatedShare(config: u32, entry: u32, seconds: u32): f64 {
+  const failure = load<u64>(entry + PAIR_FAILURE);
+  const successAt = <u32>(load<u64>(entry + PAIR_SUCCESS) >> 32);
+  if (successAt == 0) return 1.0;
+  if (<u32>failure != 0 && <u32>(failure >> 32) > successAt) return 1.0;
+  const cap = word(config, WORD_PAIR_CAP);
+  const success = pairMass(entry, PAIR_SUCCESS, seconds, word(config, WORD_PAIR_TAU));
+  const since =
+    Math.abs(<f64>seconds - <f64>successAt) / (86400.0 * word(config, WORD_ISOLATED_DAYS));
+  return min(1.0, max(1.0 - success / cap, since));
 }
 
 // Share of the last weight by which proven stakes may rise.

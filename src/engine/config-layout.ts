@@ -88,6 +88,7 @@ const STAKES_REACH_DEFAULT = 10;
 const STAKES_FREE_DEFAULT = 1;
 /** Weight from which one outcome is news of an agent in full. */
 const HEARD_WEIGHT_DEFAULT = 0.25;
+const ISOLATED_DAYS_DEFAULT = 2;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const UNREACHABLE_PROBABILITY = 2;
@@ -146,6 +147,8 @@ export function assertConfig(config: ScoringConfig): void {
   if (!(thin >= 0 && thin < 1)) throw new RangeError("thin_below is a share from 0 to 1");
   if (!((config.asker_cap ?? ASKER_CAP_DEFAULT) > 0))
     throw new RangeError("asker_cap must be positive");
+  if (!((config.isolated_days ?? ISOLATED_DAYS_DEFAULT) > 0))
+    throw new RangeError("isolated_days must be positive");
   if (!((config.heard_weight ?? HEARD_WEIGHT_DEFAULT) > 0))
     throw new RangeError("heard_weight must be positive");
   for (const model of [config.check, config.handshake]) assertModel(model);
@@ -211,6 +214,7 @@ export function packConfig(
   words[layout.WORD_VIEWER_GAIN] = fold.viewer_gain ?? VIEWER_GAIN_DEFAULT;
   words[layout.WORD_STAKES_REACH] = config.stakes_reach ?? STAKES_REACH_DEFAULT;
   words[layout.WORD_STAKES_FREE] = config.stakes_free ?? STAKES_FREE_DEFAULT;
+  words[layout.WORD_ISOLATED_DAYS] = fold.isolated_days ?? ISOLATED_DAYS_DEFAULT;
   words[layout.WORD_HEARD_WEIGHT] = fold.heard_weight ?? HEARD_WEIGHT_DEFAULT;
   words[layout.WORD_PROVEN_FROM] = fold.stakes_free ?? STAKES_FREE_DEFAULT;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;

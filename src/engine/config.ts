@@ -65,6 +65,8 @@ export interface ScoringConfig {
   stakes_free?: number;
   /** Weight from which one outcome is news of an agent in full; a lighter one is in part. */
   heard_weight?: number;
+  /** Days since a reporter's last success after which a failure that it reports counts in full. */
+  isolated_days?: number;
   /** Weight, 0 to 1, of one full outcome among the latest ones about an agent. */
   latest_gain?: number;
   /** The same among the latest ones that it reported. */

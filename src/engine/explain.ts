@@ -129,7 +129,8 @@ export function buildAgentScoreDetails(
   const count = (offset: number) => (hasRow ? row.getUint32(offset, true) : 0);
   return {
     ...reading,
-    outcomeCount: count(ROW_OUTCOMES),
+    // Capped ones were reported as well: they move nothing, but none is lost.
+    outcomeCount: count(ROW_OUTCOMES) + count(ROW_CAPPED),
     reportedCount: count(ROW_REPORTED),
     successes90: decayed(ROW_SUCCESS_LONG, WORD_LONG_HALF_LIFE),
     failures90: decayed(ROW_FAILURE_LONG, WORD_LONG_HALF_LIFE),

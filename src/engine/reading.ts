@@ -100,6 +100,7 @@ export interface EngineReader {
 }
 
 export interface AgentScoreDetails extends AgentScore {
+  /** All that were reported, those that an incident's cap left nothing of included. */
   outcomeCount: number;
   reportedCount: number;
   successes90: number;
@@ -112,7 +113,7 @@ export interface AgentScoreDetails extends AgentScore {
   lastFailureMs: number;
   /** When it was last heard of by weight: light outcomes move it part of the way. */
   heardAtMs: number;
-  /** Failures that the cap of an incident made count for less, or for nothing. */
+  /** Of these, failures that the cap of an incident made count for nothing. */
   cappedFailures: number;
   stakesProven: number;
   /** Failed texts, capped and faded to now, by ASSESSMENT_KINDS. */

@@ -6,6 +6,7 @@ import { hashIncident } from "../../src/contract/incidents.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
+import { createSeededRandom } from "../../src/kaizen/model/bootstrap.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const HOUR_MS = DAY_MS / 24;
@@ -55,12 +56,83 @@ test("ten customers report one outage: a challenge, and after 40 successes L2 is
   const after = reader.explain(SUBJECT, endMs + HOUR_MS);
   expect([after.isRefused, after.isDenied]).toEqual([false, false]);
   expect(after.failureProbability).toBeLessThan(0.8);
-  expect([after.cappedFailures, after.outcomeCount]).toEqual([5, 265]);
+  expect([after.cappedFailures, after.outcomeCount]).toEqual([5, 270]);
   for (let i = 0; i < 40; i++) {
     const settledAtMs = endMs + HOUR_MS + i * 1_800_000;
     writer.fold(outcomeOf({ reporter: `agent://new/${i % 10}`, settledAtMs }));
   }
   expect(risk(endMs + DAY_MS)).toBeLessThan(L2.allow_up_to);
+});
+
+test.each([
+  [20, 0.01],
+  [100, 0.01],
+  [300, 0.01],
+  [1000, 0.01],
+])(
+  "300 outcomes an hour by %i reporters, %d of them failed at random, keep L2 open at every moment",
+  (reporters, failing) => {
+    const { writer, reader } = openEngine();
+    const random = createSeededRandom(7);
+    for (let i = 0; i < 300 * 48; i++) {
+      const settledAtMs = START_MS + i * 12_000;
+      writer.fold(
+        outcomeOf({
+          reporter: `agent://customer/${Math.floor(random.uniform() * reporters)}`,
+          outcome: random.uniform() < failing ? 0 : 1,
+          voice: VOICE_REPORTER,
+          signatureIndex: 2,
+          settledAtMs,
+        }),
+      );
+      if (i < 3000 || i % 7 !== 0) continue;
+      const { failureProbability } = reader.check(SUBJECT, 0, settledAtMs + 1000);
+      expect(failureProbability).toBeLessThanOrEqual(L2.allow_up_to);
+    }
+    // And once nearly all of them fail, that is seen within twenty minutes.
+    let seen = 0;
+    const startMs = START_MS + 48 * HOUR_MS;
+    while (reader.check(SUBJECT, 0, startMs + seen * 12_000).failureProbability < 0.5) {
+      seen += 1;
+      expect(seen).toBeLessThan(100);
+      writer.fold(
+        outcomeOf({
+          reporter: `agent://customer/${Math.floor(random.uniform() * reporters)}`,
+          outcome: random.uniform() < 0.9 ? 0 : 1,
+          voice: VOICE_REPORTER,
+          signatureIndex: 2,
+          settledAtMs: startMs + seen * 12_000,
+        }),
+      );
+    }
+  },
+);
+
+test("a failure counts in full after another, after days, and where its reporter had no success", () => {
+  const after = (outcomes: readonly [reporter: string, outcome: 0 | 1, hours: number][]) => {
+    const { writer, reader } = openEngine();
+    const add = (reporter: string, outcome: 0 | 1, hours: number) =>
+      writer.fold(
+        outcomeOf({
+          reporter: `agent://customer/${reporter}`,
+          outcome,
+          voice: VOICE_REPORTER,
+          signatureIndex: 2,
+          settledAtMs: START_MS + hours * HOUR_MS,
+        }),
+      );
+    for (let i = 0; i < 40; i++) add("regular", 1, i);
+    for (const each of outcomes) add(...each);
+    return reader.explain(SUBJECT, START_MS + 200 * HOUR_MS).failures90;
+  };
+  const alone = after([["regular", 0, 40]]);
+  expect(after([["other", 0, 40]])).toBeGreaterThan(10 * alone);
+  expect(after([["regular", 0, 39 + 48]])).toBeGreaterThan(10 * alone);
+  const second = after([
+    ["regular", 0, 40],
+    ["regular", 0, 42],
+  ]);
+  expect(second - alone).toBeGreaterThan(10 * alone);
 });
 
 test.each([
@@ -217,8 +289,9 @@ test("a failure beyond the cap changes neither its subject, its reporter nor wha
       const last = outcomeOf({ subject, reporter, outcome: 0, settledAtMs: atMs });
       expect(writer.fold(last)).toBe(0);
       const cappedFailures = before[0]!.cappedFailures + 1;
+      const outcomeCount = before[0]!.outcomeCount + 1;
       expect([view(subject), view(reporter)]).toEqual([
-        { ...before[0]!, cappedFailures },
+        { ...before[0]!, cappedFailures, outcomeCount },
         before[1],
       ]);
     }),

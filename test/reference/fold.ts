@@ -181,7 +181,8 @@ export class ReferenceFold {
         this.masses.isRepeat(pair, 1 - e.outcome, seconds);
       this.masses.unthinned = said;
       this.masses.wasRepeat = isRepeat;
-      const weight = isRepeat ? 0.25 * said : said;
+      const alone = e.voice === 1 ? 1 : this.masses.isolated(pair, 1 - e.outcome, seconds);
+      const weight = (isRepeat ? 0.25 * said : said) * alone;
       this.masses.spoken = weight;
       const room =
         e.voice === 1

@@ -55,7 +55,7 @@ export function takeHour(
   const left = Math.max(FAILURES_ALWAYS, own.successes) - Math.max(own.failures, named);
   let counted = left < REST_MIN ? 0 : Math.min(weight, left);
   if (weight - counted < REST_MIN) counted = weight;
-  if (counted < weight) own.capped++;
+  if (counted <= 0) own.capped++;
   own.failures = Math.fround(own.failures + counted);
   if (incident !== 0) own.named.set(incident, Math.fround(named + counted));
   return counted;

@@ -63,6 +63,19 @@ export class Masses {
     return successAt < failure.at && Math.abs(seconds - failure.at) < 3600;
   }
 
+  /** Share of a failure that follows a success of the same reporter (`y` is 1 for a failure). */
+  isolated(pair: string, y: number, seconds: number): number {
+    const success = this.pairs.get(`${pair}\n0`);
+    const failure = this.pairs.get(`${pair}\n1`);
+    if (y === 0 || success === undefined || success.at === 0) return 1;
+    if (failure !== undefined && failure.mass !== 0 && failure.at > success.at) return 1;
+    const since = Math.abs(seconds - success.at) / (86_400 * this.#config.isolated_days!);
+    return Math.min(
+      1,
+      Math.max(1 - this.#mass(`${pair}\n0`, seconds) / this.#config.pair_cap, since),
+    );
+  }
+
   /** Books what was taken since, or the share of it that counts; without a share nothing. */
   book(share: number): void {
     const pending = this.#pending;

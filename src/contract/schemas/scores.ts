@@ -268,7 +268,7 @@ export const AgentExplanation = t.defineMessage("AgentExplanation", {
     ...t.repeatSchema(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
     /** Last heard of by weight: a light outcome moves it part of the way. */
     last_heard_at: t.timeOrNull,
-    /** Failures that the cap of an incident made count for less, or for nothing. */
+    /** Of the outcomes: failures that the cap of an incident made count for nothing. */
     incidents_capped: t.integer,
     max_proven_stakes: t.number,
     /** Days since the agent was heard of, by weight; null for never. */

@@ -113,7 +113,8 @@ describe("recorded outcomes", () => {
       await record(outcome({ ...failed, settled_at: nowMs - i * 7_200_000 }), weigh);
     }
     const { evidence } = bureau.explainScore(subject, call);
-    expect(evidence.incidents_capped).toBe(2);
+    expect(evidence.incidents_capped).toBe(1);
+    expect(evidence.outcomes).toBe(8);
     expect(evidence.last_heard_at).toBe(new Date(nowMs).toISOString());
   });
 
