@@ -93,9 +93,10 @@ export class Evidence {
     return this.#records.filter((record) => "asker" in record).length;
   }
 
-  /** How many outcomes about `agent` count. */
+  /** How many outcomes about `agent` were reported; those that an incident's cap took are among them. */
   outcomesOf(agent: string): number {
-    return this.#reference.agents.get(agent)?.outcomes ?? 0;
+    const row = this.#reference.agents.get(agent);
+    return row === undefined ? 0 : row.outcomes + row.incidents.capped;
   }
 
   /** Acknowledged ids that are not where they were promised to be. */
