@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { endAll, startCommand, type Started } from "./_process.ts";
 
 const KEY = "an-admin-secret-of-the-operator-0123456789";
-const STAKES = 2500;
+const STAKES = 100_000;
 
 let directory: string;
 let server: Started;
