@@ -8,7 +8,7 @@ const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey 
 const client = new TrustRankClient({ baseUrl, apiKey, timeoutMs: 2000 });
 
 for (const counterparty of ["agent://hooli/search-agent", "agent://test/refuse"]) {
-  const both = await client.handshake("agent://acme/ledger-sync", counterparty, { stakes: 50 });
+  const both = await client.handshake("agent://acme/ledger-sync", counterparty, { stakes: 10 });
   console.log(both.connected, both.decision);
   console.log("  they to us:", both.a_to_b.decision, both.a_to_b.reason_codes);
   console.log("  we to them:", both.b_to_a.decision, both.b_to_a.reason_codes);

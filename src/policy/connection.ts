@@ -26,7 +26,7 @@ export interface ConnectionQuery {
 }
 
 /** One decision. The object is reused on the hot path. */
-export interface Connection {
+export interface ConnectionDecision {
   question: StakesQuestion;
   standing: Standing;
   cause: StakesCause;
@@ -39,7 +39,7 @@ export interface Connection {
   stakesMax: number;
 }
 
-export function createConnection({ terms, policy }: ConnectionQuery["active"]): Connection {
+export function createConnection({ terms, policy }: ConnectionQuery["active"]): ConnectionDecision {
   return {
     question: { terms: terms.connect, isThinAllowed: policy.levels.L2.thin === "allow", stakes: 0 },
     standing: STANDING.clear,
@@ -50,7 +50,10 @@ export function createConnection({ terms, policy }: ConnectionQuery["active"]): 
 }
 
 /** Fills `connection` with the decision on the query's reading. Returns it. */
-export function decideConnection(query: ConnectionQuery, connection: Connection): Connection {
+export function decideConnection(
+  query: ConnectionQuery,
+  connection: ConnectionDecision,
+): ConnectionDecision {
   const { active, reading, stakes } = query;
   const { policy, terms } = active;
   const question = {
@@ -87,6 +90,9 @@ function capAtJudgedStakes(
 }
 
 /** Largest stakes, in the tenant's unit, that connect without verification. */
-export function computeConnectionClear(query: ConnectionQuery, connection: Connection): number {
+export function computeConnectionClear(
+  query: ConnectionQuery,
+  connection: ConnectionDecision,
+): number {
   return computeConnectStakesMax(query.reading, connection.question, connection.standing);
 }

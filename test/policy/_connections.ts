@@ -10,7 +10,7 @@ import {
   createConnection,
   decideConnection,
 } from "../../src/policy/connection.ts";
-import type { Connection } from "../../src/policy/connection.ts";
+import type { ConnectionDecision } from "../../src/policy/connection.ts";
 import { createRuleInputs } from "../../src/policy/rule-inputs.ts";
 import type { PolicyRisk } from "../../src/policy/rule-inputs.ts";
 
@@ -106,7 +106,7 @@ export function decide(
   reading: PolicyRisk,
   stakes: number,
   active: ActivePolicy = SHIPPED,
-): Connection & { readonly stakesClear: number } {
+): ConnectionDecision & { readonly stakesClear: number } {
   const query = { active, reading, stakes };
   const connection = decideConnection(query, createConnection(active));
   return { ...connection, stakesClear: computeConnectionClear(query, connection) };

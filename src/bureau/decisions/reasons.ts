@@ -7,7 +7,7 @@ import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import type { LegCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import { computeConnectionClear } from "../../policy/connection.ts";
-import type { Connection, ConnectionQuery } from "../../policy/connection.ts";
+import type { ConnectionDecision, ConnectionQuery } from "../../policy/connection.ts";
 import { computeAmount, STAKES_CAUSE } from "../../policy/stakes-decision.ts";
 import type { StakesCause } from "../../policy/stakes-decision.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
@@ -15,9 +15,9 @@ import { encodeStakesBound } from "./stakes-bound.ts";
 /** Reasons in one answer. */
 export const REASONS_PER_ANSWER = 4;
 
-const indexOf = (code: ReasonCode) => REASON_CODES.indexOf(code);
-const BASE_RATE_INDEX = indexOf("BASE_RATE");
-const STAKE_ABOVE_PROVEN_INDEX = indexOf("STAKE_ABOVE_PROVEN");
+const findReasonIndex = (code: ReasonCode) => REASON_CODES.indexOf(code);
+const BASE_RATE_INDEX = findReasonIndex("BASE_RATE");
+const STAKE_ABOVE_PROVEN_INDEX = findReasonIndex("STAKE_ABOVE_PROVEN");
 
 /** By engine index, so that the hot path never looks a name up. */
 const REASON_SENTENCE_BY_INDEX: readonly ReasonSentence[] = REASON_CODES.map(
@@ -28,10 +28,10 @@ const REASON_SENTENCE_BY_INDEX: readonly ReasonSentence[] = REASON_CODES.map(
 const REASON_INDEX_BY_CAUSE: Readonly<Record<StakesCause, number>> = {
   [STAKES_CAUSE.connect]: -1,
   [STAKES_CAUSE.thin]: -1,
-  [STAKES_CAUSE.stale]: indexOf("STALE_RECORD"),
-  [STAKES_CAUSE.verification]: indexOf("STAKES_NEED_VERIFICATION"),
-  [STAKES_CAUSE.approval]: indexOf("STAKES_NEED_APPROVAL"),
-  [STAKES_CAUSE.nearCertain]: indexOf("STAKES_NEED_APPROVAL"),
+  [STAKES_CAUSE.stale]: findReasonIndex("STALE_RECORD"),
+  [STAKES_CAUSE.verification]: findReasonIndex("STAKES_NEED_VERIFICATION"),
+  [STAKES_CAUSE.approval]: findReasonIndex("STAKES_NEED_APPROVAL"),
+  [STAKES_CAUSE.nearCertain]: findReasonIndex("STAKES_NEED_APPROVAL"),
   [STAKES_CAUSE.denied]: -1,
   [STAKES_CAUSE.refused]: -1,
 };
@@ -48,7 +48,7 @@ interface ReasonQuery extends ConnectionQuery {
  */
 export function appendReasons(
   query: ReasonQuery,
-  connection: Connection,
+  connection: ConnectionDecision,
   reasons: string[],
   codes: LegCode[],
 ): void {
@@ -66,12 +66,15 @@ export function appendReasons(
 }
 
 /** Nothing about the agent stands out: it is the stakes, or how often anybody fails. */
-function selectFallbackIndex({ reading, stakes }: ReasonQuery, { question }: Connection): number {
+function selectFallbackIndex(
+  { reading, stakes }: ReasonQuery,
+  { question }: ConnectionDecision,
+): number {
   const amount = computeAmount(question.terms, stakes);
   return amount > reading.stakesProven ? STAKE_ABOVE_PROVEN_INDEX : BASE_RATE_INDEX;
 }
 
-function describeReasonStakes(query: ReasonQuery, connection: Connection): ReasonStakes {
+function describeReasonStakes(query: ReasonQuery, connection: ConnectionDecision): ReasonStakes {
   const { stakes } = query;
   const { terms } = connection.question;
   const isPassingVerified = connection.decisionIndex >= DECISION.escalate;
