@@ -1,4 +1,4 @@
-// The border of denial (scoring 4): what a record is held back for, whatever the stakes. Decisions
+// The border of denial (scoring 4): from where on a record is denied, whatever the stakes. Decisions
 // that depend on the stakes are the tenant's (src/policy/stakes-decision.ts).
 import { word } from "./config.ts";
 import { MODEL_DENY_AT, WORD_DENY_FLOOR } from "./layout.ts";

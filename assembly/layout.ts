@@ -107,7 +107,7 @@ export const ROW_SEEN_DAY = 168; //     u16  day at which it first reported
 export const ROW_BASE_SUBJECT_DAY = 170; // u16 last period it drew a residual of the base rate
 export const ROW_HEARD_AT = 172; //          time it was last heard of, by weight, u32 s; 0 never
 export const ROW_HOUR = 176; //              newest UTC hour of its incidents, and repeats in it
-export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, as folded
+export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, before pairs thin it
 export const ROW_HOUR_FAILURE = 184; //      weight of that hour's failures, as folded
 export const ROW_CAPPED = 188; //            failures that counted for nothing under an incident's cap
 

@@ -1,6 +1,6 @@
 // Shares of failures that the cap of an incident cut: which records counted for less than their weight when
 // they were folded. The fold alone knows it, and the outcome store, which reads the journal by itself,
-// shows it. A file beside the journal, made anew by a replay from the start.
+// shows it. A file beside the journal, rebuilt by a replay from the start.
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 

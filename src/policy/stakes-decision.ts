@@ -30,7 +30,7 @@ export interface StakesScore extends CatchRates {
   readonly fixedDecisionIndex: number;
 }
 
-/** What a record is held back for, whatever the stakes. */
+/** Whether a record is denied or refused, whatever the stakes. */
 export const STANDING = { clear: 0, denied: 1, refused: 2 } as const;
 export type Standing = (typeof STANDING)[keyof typeof STANDING];
 

@@ -1,4 +1,4 @@
-// Standing of a record under a policy: what it is held back for, at a tool level or where none is named, and
+// Standing of a record under a policy: whether it is denied or refused, at a tool level or without one, and
 // the decision at stakes that follows from it by the level's terms.
 import type { Policy } from "../contract/policy.ts";
 import type { PolicyRisk, RuleInputs } from "./rule-inputs.ts";
@@ -32,7 +32,7 @@ export function isDenied(rules: RuleInputs): boolean {
   return isAboveDenialThreshold(rules, rules.risk.failureProbability, rules.risk.isDenied);
 }
 
-/** What the record is held back for at the level, whatever the stakes. */
+/** Whether the level denies or refuses the record, whatever the stakes. */
 export function selectStanding(rules: RuleInputs): Standing {
   if (isRefused(rules)) return STANDING.refused;
   return isDenied(rules) ? STANDING.denied : STANDING.clear;
@@ -54,7 +54,7 @@ export function computeLevelStakesClear(rules: RuleInputs): number {
     : computeLevelStakesConnect(rules);
 }
 
-/** Largest stakes, in the tenant's unit, that the level's terms let through without verification. */
+/** Largest stakes, in the tenant's unit, that the level's terms allow without verification. */
 export function computeLevelStakesConnect(rules: RuleInputs): number {
   return computeConnectStakesMax(rules.risk, rules, selectStanding(rules));
 }
@@ -65,13 +65,13 @@ export function computeLevelStakesMax(rules: RuleInputs): number {
   return computeDecisionStakesMax(rules.risk, rules, standing, findLevelCause(rules));
 }
 
-/** Largest stakes, in the tenant's unit, that the level's terms let through with verification. */
+/** Largest stakes, in the tenant's unit, that the level's terms allow with verification. */
 export function computeLevelStakesOpen(rules: RuleInputs): number {
   return computeOpenStakesMax(rules.risk, rules, selectStanding(rules));
 }
 
 /**
- * What a record is held back for where no level is named (check, handshake): by the stricter border of L2
+ * Whether a record is denied or refused where no level is named (check, handshake): by the stricter border of L2
  * and L3, and by the record as verify reads it as well as by the score itself.
  */
 export function selectConnectStanding({ levels }: Policy, risk: PolicyRisk): Standing {

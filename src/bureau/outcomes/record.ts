@@ -10,7 +10,6 @@ import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outc
 import { GRADES } from "../../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
-import { readStakesUnit } from "../../policy/stakes-unit.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { findEarlierReceipt } from "./earlier-receipts.ts";
@@ -29,7 +28,7 @@ export function selectOutcomeSender(
   { tenant, voice, isFirstParty, scopes }: Principal,
   policies: PolicySource,
 ): OutcomeSender {
-  const stakesUnit = readStakesUnit(policies.findActivePolicy(tenant).policy);
+  const stakesUnit = policies.findActivePolicy(tenant).terms.connect.unit;
   return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin"), stakesUnit };
 }
 

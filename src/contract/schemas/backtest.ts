@@ -124,7 +124,7 @@ const money = t.defineObject({
   asked: t.defineChoice(BACKTEST_MONEY_QUESTIONS),
   plan: t.defineChoice(BACKTEST_MONEY_PLANS),
   deals: t.integer,
-  /** Losses of failures let through, volume lost to delay, fees of verifying and of people. */
+  /** Losses of allowed failures, volume lost to delay, fees of verifying and of people. */
   ...t.repeatSchema(t.number, "volume", "lost", "friction", "review", "cost"),
   /** Shares of the good deals, of the failing volume, and of all volume. */
   ...moneyShares,

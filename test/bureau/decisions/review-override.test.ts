@@ -10,6 +10,7 @@ import type { ReviewDecision, ReviewLevel } from "../../../src/contract/vocabula
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
+import { legOf } from "../../store/_decisions.ts";
 
 /** Failures enough for a border of a tenth, none for the refuse rule below certainty. */
 const RISKY = "agent://globex/price-scout";
@@ -219,39 +220,3 @@ describe("a verify that is held back", () => {
     expect(asked).toHaveLength(2);
   });
 });
-
-/** The log's entry as it is read back, as far as replay looks at it. */
-function legOf(entry: DecisionEntry) {
-  return {
-    request_id: entry.requestId,
-    kind: entry.kindIndex === 0 ? "verify" : "check",
-    leg: "a_to_b",
-    subject: entry.subject,
-    tenant: entry.principal.tenant,
-    tool_level: entry.kindIndex === 0 ? "L2" : null,
-    stakes: entry.stakes,
-    verdict: ["ALLOW", "CHALLENGE", "QUARANTINE", "BLOCK"][entry.verdictIndex] ?? null,
-    decision: ["connect", "connect_with_verification", "escalate", "refuse"][entry.decisionIndex],
-    leg_decision: ["connect", "connect_with_verification", "escalate", "refuse"][
-      entry.legDecisionIndex
-    ],
-    known: entry.isKnown,
-    is_test: entry.isReserved,
-    internal_score: entry.scoreInternal,
-    effective_score: entry.scoreEffective,
-    minimum_score: entry.scoreMinimum,
-    failure_probability: entry.failureProbability,
-    failure_optimistic: entry.failureOptimistic,
-    failure_pessimistic: entry.failurePessimistic,
-    tier: ["A", "B", "C", "D", "REVIEW"][entry.tierIndex],
-    regime: ["stable", "drifting", "shock"][entry.regimeIndex] ?? null,
-    max_stakes: Number.isFinite(entry.stakesMax) ? entry.stakesMax : null,
-    log_reason: entry.logReason === "" ? null : entry.logReason,
-    hard_failure: null,
-    reason_codes: [...entry.reasonCodes],
-    config_version: entry.configVersion,
-    policy_version: entry.policyVersion,
-    evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),
-    inputs: [...entry.inputs],
-  } as never;
-}
