@@ -1,7 +1,15 @@
 // The one door to Preact and htm: what pages and parts are made of.
 import htm from "htm";
 import { h, render, type ComponentChildren, type VNode } from "preact";
-import { useCallback, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "preact/hooks";
 
 /** Markup as a tagged template. Values become text nodes and properties, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;
@@ -9,4 +17,4 @@ export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: un
 export const readInputValue = (event: Event): string => (event.target as HTMLInputElement).value;
 export type Children = ComponentChildren;
 export type { VNode };
-export { render, useCallback, useEffect, useId, useMemo, useRef, useState };
+export { render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState };

@@ -1,5 +1,5 @@
 // Key bindings of a page: ignored while text is typed, while a dialog is open, and for the letter of a chord.
-import { useEffect } from "./html.ts";
+import { useLayoutEffect } from "./html.ts";
 
 /** Until when a letter goes with the `g` before it, in the time of events; 0 for none. */
 export const pendingChord = { until: 0 };
@@ -15,7 +15,8 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 /** Calls the function of a key that is pressed while nothing is typed and no dialog is open. */
 export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void {
-  useEffect(() => {
+  // Before the page is painted: a key that is pressed as soon as a row is to be seen is heard.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const action = keys[event.key];
       const isOpen = document.querySelector("dialog[open]") !== null;

@@ -1,6 +1,6 @@
 // Global keyboard shortcuts, and the dialog that lists all shortcuts.
 // `g` and a letter open a page, `/` focuses the search field, `?` opens the dialog.
-import { useEffect, html, useRef, useState, type VNode } from "../html.ts";
+import { useEffect, useLayoutEffect, html, useRef, useState, type VNode } from "../html.ts";
 import { pendingChord, isTyping, useKeyBindings } from "../key-bindings.ts";
 import { linkTo, usePageLocation } from "../location.ts";
 import { PAGES } from "../pages.ts";
@@ -9,7 +9,7 @@ import { PAGES } from "../pages.ts";
 const CHORD_MS = 1500;
 
 export function useGlobalShortcuts(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
       const isChord = event.timeStamp < pendingChord.until;

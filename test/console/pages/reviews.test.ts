@@ -1,6 +1,6 @@
 // Reviews as a person works through them: the whole queue by keys alone, callers that wait let go by it,
 // disputes in the same queue, and what was decided.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ReportLink } from "../../../src/contract/schemas/disputes.ts";
 import type { QueuedReview } from "../../../src/contract/schemas/reviews.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
@@ -20,15 +20,12 @@ const HOSTILE = 'pay <img src=x onerror=alert(1)>\n\u202e\u200bnow "please"';
 
 describe("Reviews", needs("chromium"), () => {
   let stage: ConsoleStage;
-  const held: Held[] = [];
 
-  beforeAll(async () => {
+  // A service for each test: what one of them has decided is not in the queue of the next, nor of its second try.
+  beforeEach(async () => {
     stage = await openConsole();
-    for (const [index, name] of NAMES.entries()) {
-      held.push(await holdBack(`agent://newcomers/${name}`, index % 2 === 0 ? "L2" : undefined));
-    }
   });
-  afterAll(() => stage?.close());
+  afterEach(() => stage?.close());
 
   /** Asks at rising stakes until a person has to look: for a tool level, or to connect. */
   async function holdBack(agent: string, level?: string) {
@@ -55,6 +52,10 @@ describe("Reviews", needs("chromium"), () => {
   const chosen = ({ page }: Visitor) => page.locator("tr[aria-current] a.agent").textContent();
 
   it("is worked through by keys alone, and lets callers go that wait", async () => {
+    const held: Held[] = [];
+    for (const [index, name] of NAMES.entries()) {
+      held.push(await holdBack(`agent://newcomers/${name}`, index % 2 === 0 ? "L2" : undefined));
+    }
     const [disputed, awaited] = held as unknown as readonly [Held, Held];
     const dispute = { agent: disputed.agent, decision: disputed.id, statement: HOSTILE };
     await stage.ask("POST", "/v1/disputes", dispute);
@@ -187,6 +188,14 @@ describe("Reviews", needs("chromium"), () => {
   });
 
   it("shows what was decided, by whom, and how often by rule", async () => {
+    for (const [name, decision] of [
+      ["night-buyer", "overturned"],
+      ["courier", "upheld"],
+    ] as const) {
+      const { review } = await holdBack(`agent://newcomers/${name}`, "L2");
+      const until = Date.now() + 86_400_000;
+      await stage.ask("POST", `/v1/reviews/${review}/decision`, { decision, until });
+    }
     const visitor = await stage.visit("reviews?view=decided");
     const { page, expectSound } = visitor;
     await page.getByText("overturned").first().waitFor();
