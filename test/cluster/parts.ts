@@ -6,12 +6,11 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ADMIN_KEY, COMMAND } from "../../bench/server-process.ts";
+import { readPage, startUntilMet } from "../stream/_meeting.ts";
 import { COUNT, type Kind, type Stage } from "./stage.ts";
 
 const ASK_MS = 1000;
 const RESTART_MS = 1000;
-const MEET_MS = 15_000;
-const STARTS_MAX = 3;
 const CLOCK = new URL("../attack/set-clock.ts", import.meta.url).href;
 
 abstract class Part {
@@ -115,7 +114,7 @@ export class LogServer extends Part {
   }
 
   async isWell(): Promise<boolean> {
-    return (await json(`${this.monitor}/healthz`))?.["status"] === "ok";
+    return (await readPage(`${this.monitor}/healthz`))?.["status"] === "ok";
   }
 }
 
@@ -208,7 +207,7 @@ interface StreamDetail {
 /** Leader and newest place of the log, as its servers tell; undefined while none leads. */
 export async function streamState(servers: readonly LogServer[]): Promise<StreamState | undefined> {
   const asked = servers.map(async ({ monitor }, at) => {
-    const page = await json(`${monitor}/jsz?streams=1&accounts=1`);
+    const page = await readPage(`${monitor}/jsz?streams=1&accounts=1`);
     const accounts = (page?.["account_details"] ?? []) as { stream_detail?: StreamDetail[] }[];
     const streams = accounts.flatMap((account) => account.stream_detail ?? []);
     const stream = streams.find(({ name }) => name.includes("_p0_g"));
@@ -220,53 +219,21 @@ export async function streamState(servers: readonly LogServer[]): Promise<Stream
   return (await Promise.all(asked)).flat()[0];
 }
 
-interface MetaReplica {
-  readonly offline?: boolean;
-  readonly current?: boolean;
-}
-
-/**
- * Starts servers for the first time. Those that start at the same moment may elect one that never hears of
- * another ("no suitable peers for placement", seen with 2.10.27): then they begin again, each over what
- * `renew` has emptied.
- */
+/** Starts servers for the first time; `renew` empties the store of one. */
 export async function startServers(
   servers: readonly LogServer[],
   renew: (server: LogServer) => void,
 ): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    for (const server of servers) server.start();
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < MEET_MS) {
-      if (await areMet(servers)) return;
-      await wait(200);
-    }
-    if (tries === STARTS_MAX) throw new Error("the servers of the log do not find one another");
-    for (const server of servers) {
-      await server.end("SIGKILL");
-      renew(server);
-    }
-  }
-}
-
-/** Whether the servers have found one another: the one that leads them has heard of all the others. */
-async function areMet(servers: readonly LogServer[]): Promise<boolean> {
-  const pages = await Promise.all(servers.map(({ monitor }) => json(`${monitor}/jsz`)));
-  return pages.some((page) => {
-    const meta = page?.["meta_cluster"] as { replicas?: MetaReplica[] } | undefined;
-    const { replicas = [] } = meta ?? {};
-    const met = replicas.filter(({ offline, current }) => offline !== true && current === true);
-    return met.length === servers.length - 1;
+  await startUntilMet({
+    monitors: servers.map(({ monitor }) => monitor),
+    start: () => servers.forEach((server) => server.start()),
+    clear: async () => {
+      for (const server of servers) {
+        await server.end("SIGKILL");
+        renew(server);
+      }
+    },
   });
-}
-
-async function json(url: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    const reply = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
-    return (await reply.json()) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Resolves with the ms until it was so; rejects with the sentence when it is not for too long. */

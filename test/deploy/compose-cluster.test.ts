@@ -15,6 +15,7 @@ import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { verifyServers } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { freePorts } from "../_ports.ts";
+import { startUntilMet } from "../stream/_meeting.ts";
 import { messageOf } from "../stream/_messages.ts";
 import { NATS_SERVER } from "../stream/_nats.ts";
 import { ROOT } from "./_read-only.ts";
@@ -42,12 +43,14 @@ const folder = mkdtempSync(join(tmpdir(), "trustrank-compose-"));
 const secrets = join(folder, "secrets");
 const started: ChildProcess[] = [];
 afterAll(async () => {
-  for (const child of started) {
-    const ended = once(child, "exit");
-    if (child.exitCode === null && child.signalCode === null && child.kill("SIGKILL")) await ended;
-  }
+  await Promise.all(started.map(endNow));
   rmSync(folder, { recursive: true, force: true });
 });
+
+async function endNow(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  if (child.exitCode === null && child.signalCode === null && child.kill("SIGKILL")) await ended;
+}
 
 test("three nodes and three servers, each with volumes of its own, write to nothing else", () => {
   expect([named("node-").length, named("nats-").length]).toEqual([3, 3]);
@@ -152,7 +155,7 @@ describe("the servers", needs("nats-server"), () => {
   test("run from their file, sync, and take a message from a node with its certificate alone", async () => {
     const ports = await freePorts(9);
     const at = (index: number, which: number) => ports[index * 3 + which]!;
-    for (const index of [0, 1, 2]) {
+    const files = [0, 1, 2].map((index) => {
       // Names and places of the containers, on this machine.
       let text = read("nats/server.conf")
         .replace("0.0.0.0:4222", `127.0.0.1:${at(index, 0)}`)
@@ -167,11 +170,27 @@ describe("the servers", needs("nats-server"), () => {
       );
       const file = join(folder, `${index}.conf`);
       writeFileSync(file, text);
-      const argv = ["--pdeathsig", "KILL", "--", NATS_SERVER!, "--config", file];
-      const env = { ...process.env, SERVER_NAME: `nats-${index + 1}` };
-      started.push(spawn("setpriv", argv, { env, stdio: "ignore" }));
-    }
+      return file;
+    });
     const monitors = [0, 1, 2].map((index) => `http://127.0.0.1:${at(index, 1)}`);
+    let servers: ChildProcess[] = [];
+    await startUntilMet({
+      monitors,
+      start: () => {
+        servers = files.map((file, index) => {
+          const argv = ["--pdeathsig", "KILL", "--", NATS_SERVER!, "--config", file];
+          const env = { ...process.env, SERVER_NAME: `nats-${index + 1}` };
+          return spawn("setpriv", argv, { env, stdio: "ignore" });
+        });
+        started.push(...servers);
+      },
+      clear: async () => {
+        await Promise.all(servers.map(endNow));
+        for (const index of [0, 1, 2]) {
+          rmSync(join(folder, `data-${index}`), { recursive: true, force: true });
+        }
+      },
+    });
     const isWell = async (url: string) =>
       (await fetch(`${url}/healthz`).catch(() => undefined))?.ok;
     for (const monitor of monitors) {

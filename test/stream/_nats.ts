@@ -18,6 +18,7 @@ import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../../src/s
 import type { OrderedLog } from "../../src/stream/ordered-log.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { freePorts } from "../_ports.ts";
+import { startUntilMet } from "./_meeting.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const found = spawnSync(join(ROOT, ".ci/nats-server.sh"), ["--find"], { encoding: "utf8" });
@@ -58,9 +59,8 @@ export async function startServers(options: ServersOptions = {}): Promise<Server
     return { client: client!, route: route!, monitor: monitor! };
   });
   const servers = new Servers(options, ports);
-  for (let index = 0; index < size; index++) servers.start(index);
   try {
-    await servers.ready();
+    await servers.startAll();
   } catch (error) {
     await servers.stop();
     throw error;
@@ -111,6 +111,22 @@ export class Servers {
     if (process === undefined || process.exitCode !== null || process.signalCode !== null) return;
     process.kill("SIGKILL");
     await once(process, "exit");
+  }
+
+  /** Starts all for the first time: until every one answers and, of three, one leads that has heard of the others. */
+  async startAll(): Promise<void> {
+    const start = () => this.#ports.forEach((_, index) => this.start(index));
+    if (this.#ports.length === 1) start();
+    else {
+      const clear = async () => {
+        await Promise.all(this.#processes.map((_, index) => this.kill(index)));
+        this.#ports.forEach((_, index) => {
+          rmSync(this.#store(index), { recursive: true, force: true });
+        });
+      };
+      await startUntilMet({ monitors: this.monitors, start, clear });
+    }
+    await this.ready();
   }
 
   /** Until every server answers and one leads. */
@@ -168,10 +184,14 @@ export class Servers {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
+  #store(index: number): string {
+    return this.#options.stores?.[index] ?? join(this.directory, `store-${index}`);
+  }
+
   #configuration(index: number): string {
-    const { sync = "always", payloadMax = "8MB", more = "", stores, hasMonitor } = this.#options;
+    const { sync = "always", payloadMax = "8MB", more = "", hasMonitor } = this.#options;
     const { client, route, monitor } = this.#ports[index]!;
-    const store = stores?.[index] ?? join(this.directory, `store-${index}`);
+    const store = this.#store(index);
     mkdirSync(store, { recursive: true });
     const routes = this.#ports.map((ports) => `nats://127.0.0.1:${ports.route}`);
     const interval = sync === "always" ? ", sync_interval: always" : "";
