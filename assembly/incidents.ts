@@ -10,6 +10,7 @@ import {
   ROW_HOUR,
   ROW_HOUR_FAILURE,
   ROW_HOUR_SUCCESS,
+  ROW_OUTCOMES,
   SOURCE_INCIDENT_BITS,
 } from "./layout.ts";
 import { hourWeight, wasRepeat } from "./weight.ts";
@@ -22,6 +23,8 @@ const HOUR_MS: f64 = 3600000.0;
 const FAILURES_ALWAYS: f64 = 3.0;
 /** Less than this is rounding: of a cap that is used up, or of a weight that just fits. */
 const REST_MIN: f64 = 0.000001;
+/** Most that are told apart. */
+const CAPPED_MAX: u32 = 0xffff;
 /** A number of an incident: 29 bits of the hash of its tenant and name, 0 for none. */
 export const INCIDENT_MAX: u32 = 0x1fffffff;
 
@@ -88,10 +91,17 @@ export function takeHour(
   if (weight - counted < REST_MIN) counted = weight;
   share = counted / weight;
   if (counted <= 0.0) {
-    store<u32>(row, load<u32>(row, ROW_CAPPED) + 1, ROW_CAPPED);
+    countCapped(row);
     return 0.0;
   }
   store<f32>(row, <f32>(failures + counted), ROW_HOUR_FAILURE);
   if (entry != 0) addPairMass(entry, PAIR_FAILURE, counted, <u32>(atMs / 1000.0));
   return counted;
+}
+
+/** Beyond what is told apart it is an outcome like others: none that was acknowledged goes uncounted. */
+function countCapped(row: u32): void {
+  const capped = <u32>load<u16>(row, ROW_CAPPED);
+  if (capped < CAPPED_MAX) store<u16>(row, <u16>(capped + 1), ROW_CAPPED);
+  else store<u32>(row, load<u32>(row, ROW_OUTCOMES) + 1, ROW_OUTCOMES);
 }

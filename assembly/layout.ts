@@ -16,7 +16,7 @@ export const CONFIG_BASE = 131072;
 export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 5;
+export const LAYOUT_VERSION = 6;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -109,7 +109,8 @@ export const ROW_HEARD_AT = 172; //          time it was last heard of, by weigh
 export const ROW_HOUR = 176; //              newest UTC hour of its incidents, and repeats in it
 export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, before pairs thin it
 export const ROW_HOUR_FAILURE = 184; //      weight of that hour's failures, as folded
-export const ROW_CAPPED = 188; //            failures that counted for nothing under an incident's cap
+export const ROW_CAPPED = 188; //       u16  failures that counted for nothing under an incident's cap
+export const ROW_FAILING = 190; //      u16  failing share of recent outcomes, however often reported, / 65535
 
 // ROW_HOUR: hours since 1970, and above them how many of its failures were repeats.
 export const HOUR_REPEATS_SHIFT = 24;
@@ -276,6 +277,8 @@ export const WORD_REFUSE_CAUTION = 31;
 export const WORD_STAKES_CAUTION = 32; // standard deviations added where stakes are decided
 export const WORD_DENY_FLOOR = 33; //    least probability of failure that may deny
 export const WORD_ISOLATED_DAYS = 34; // since a reporter's last success, after which its failure is news in full
+export const WORD_ISOLATED_SHARE = 35; // failing share of recent outcomes up to which it is isolated
+export const WORD_FAILING_GAIN = 36; //  of one full outcome in ROW_FAILING
 export const WORD_VERIFY_CATCH = 37;
 export const WORD_HUMAN_CATCH = 38;
 export const WORD_TIER_A = 40;

@@ -1,16 +1,18 @@
 // Short memory of a row beside its slow track: what the last few outcomes were, how many failures in
-// a row break a good record, and how good those are who praise (scoring 2.2). Strangers' words are
-// no part of it.
+// a row break a good record, which share of the recent ones failed, and how good those are who praise
+// (scoring 2.2). Strangers' words are no part of it.
 import { word } from "./config.ts";
 import {
   ROW_BROKEN,
+  ROW_FAILING,
   ROW_LATEST,
   ROW_MEAN_A,
   ROW_REPORTED_LATEST,
+  WORD_FAILING_GAIN,
   WORD_LATEST_GAIN,
   WORD_VIEWER_GAIN,
 } from "./layout.ts";
-import { streakWeight } from "./weight.ts";
+import { FAILING_UNIT, failingShare, repeatedWeight, streakWeight } from "./weight.ts";
 
 /** Bounds: of a run, of how unexpected one failure can be, and of how good a reporter's record. */
 const BROKEN_MAX: f64 = 12.0;
@@ -32,6 +34,9 @@ export function countStreaks(
   const gain = min(1.0, said * word(config, WORD_LATEST_GAIN));
   approach(subject + ROW_LATEST, y, gain);
   approach(reporter + ROW_REPORTED_LATEST, y, min(1.0, said * word(config, WORD_VIEWER_GAIN)));
+  const part = min(1.0, repeatedWeight() * word(config, WORD_FAILING_GAIN));
+  const failing = failingShare(subject);
+  store<u16>(subject, <u16>(0.5 + (failing + part * (y - failing)) * FAILING_UNIT), ROW_FAILING);
   const broken = <f64>load<f32>(subject, ROW_BROKEN);
   const surprise = min(SURPRISE_MAX, max(0.0, -expected));
   const next = y > 0.5 ? broken + said * surprise : broken * (1.0 - gain);

@@ -13,12 +13,14 @@ import {
   POOL_UNTRUSTED,
   ROW_CLUSTER,
   ROW_CREDIBILITY,
+  ROW_FAILING,
   ROW_FLAGS,
   SOURCE_STRANGER_BIT,
   WORD_CLUSTER_CAP,
   WORD_CREDIBILITY_MIN,
   WORD_FIRST_PARTY_PAIR_CAP,
   WORD_ISOLATED_DAYS,
+  WORD_ISOLATED_SHARE,
   WORD_PAIR_CAP,
   WORD_PAIR_TAU,
   WORD_POOL_CAP,
@@ -114,6 +116,7 @@ export function bookMasses(share: f64): void {
   if (bookedCount > 1) setPairMass(entry1, bookedCell, mass1 + room1 * share, bookedAt);
   if (bookedCount > 2) setPairMass(entry2, bookedCell, mass2 + room2 * share, bookedAt);
   spoken *= share;
+  repeated *= share;
   shareRoom(share);
 }
 
@@ -140,7 +143,8 @@ export function capWeight(
   unthinned = said;
   // What repetition leaves of it, for a streak: the operator's word is not thinned there by its mass.
   spoken = isFirstParty ? said : weight;
-  if (isRepeat || (isOn && rho < word(config, WORD_UNTRUSTED_BELOW))) spoken = 0.0;
+  repeated = isSameFailure ? 0.0 : said;
+  if (isRepeat || (isOn && rho < word(config, WORD_UNTRUSTED_BELOW))) spoken = repeated = 0.0;
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
       weight = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, weight, WORD_POOL_CAP);
@@ -181,13 +185,18 @@ export function wasRepeat(): bool {
   return isRepeat;
 }
 
+// Whether it is a failure after a failure of the same reporter, with no success between.
+let isSameFailure: bool = false;
+
 /** Compares an outcome with the failure that its reporter reported before it of the same subject. */
 function noteRepeat(entry: u32, cell: u32, seconds: u32, repeats: u32): void {
-  isRepeat = false;
-  if (cell != PAIR_FAILURE || repeats >= REPEATS_MAX) return;
+  isRepeat = isSameFailure = false;
+  if (cell != PAIR_FAILURE) return;
   const failure = load<u64>(entry + PAIR_FAILURE);
   const at = <u32>(failure >> 32);
   if (<u32>failure == 0 || <u32>(load<u64>(entry + PAIR_SUCCESS) >> 32) >= at) return;
+  isSameFailure = true;
+  if (repeats >= REPEATS_MAX) return;
   isRepeat = Math.abs(<f64>seconds - <f64>at) < REPEAT_SECONDS;
 }
 
@@ -213,6 +222,18 @@ export function streakWeight(): f64 {
   return spoken;
 }
 
+// The same before its reporter's earlier words thin it; none for a failure after its failure.
+let repeated: f64 = 0.0;
+
+/**
+ * Weight of the outcome weighed last in the failing share of the recent ones. What a reporter has
+ * said before thins it not, or regular reporters could tell of no change; but of its failures in a
+ * row only the first moves the share.
+ */
+export function repeatedWeight(): f64 {
+  return repeated;
+}
+
 // Whether the stranger weighed last had said nothing of its subject before.
 let isFirstWord: bool = false;
 
@@ -235,7 +256,7 @@ export function strangerWeight(
   seconds: u32,
 ): f64 {
   const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
-  spoken = 0.0;
+  spoken = repeated = 0.0;
   isRepeat = false;
   thinned = 1.0;
   beginMasses(cell, seconds);
@@ -289,7 +310,9 @@ function takePair(
   noteRepeat(entry, cell, seconds, repeats);
   let said = isRepeat ? weight * REPEAT_PART : weight;
   // A gateway's cap keeps the ratio of its failures by itself.
-  if (cell == PAIR_FAILURE && !isFirstParty) said *= isolatedShare(config, entry, seconds);
+  if (cell == PAIR_FAILURE && !isFirstParty) {
+    said *= isolatedShare(config, rowAddress(subject), entry, seconds);
+  }
   let room: f64;
   if (isFirstParty) {
     const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
@@ -306,18 +329,29 @@ function takePair(
  * Share, 0 to 1, of a failure that follows a success of the same reporter: what a further success would
  * count for, or the time since that success, whichever is more. Successes are thinned by the pair's mass
  * and rare failures are not, so that else a record of many outcomes by few reporters would come to show
- * one failure for each success. A second failure in a row, or one after days, counts in full.
+ * one failure for each success. A second failure in a row, or one after days, counts in full, and so
+ * does each where more of the recent outcomes failed than an isolated failure explains.
  */
-function isolatedShare(config: u32, entry: u32, seconds: u32): f64 {
-  const failure = load<u64>(entry + PAIR_FAILURE);
+function isolatedShare(config: u32, row: u32, entry: u32, seconds: u32): f64 {
   const successAt = <u32>(load<u64>(entry + PAIR_SUCCESS) >> 32);
-  if (successAt == 0) return 1.0;
-  if (<u32>failure != 0 && <u32>(failure >> 32) > successAt) return 1.0;
+  if (successAt == 0 || isSameFailure) return 1.0;
   const cap = word(config, WORD_PAIR_CAP);
   const success = pairMass(entry, PAIR_SUCCESS, seconds, word(config, WORD_PAIR_TAU));
   const since =
     Math.abs(<f64>seconds - <f64>successAt) / (86400.0 * word(config, WORD_ISOLATED_DAYS));
-  return min(1.0, max(1.0 - success / cap, since));
+  const usual = word(config, WORD_ISOLATED_SHARE);
+  const unusual = (failingShare(row) / usual - 1.0) / UNUSUAL_TIMES;
+  return min(1.0, max(1.0 - success / cap, max(since, unusual)));
+}
+
+/** Beyond the isolated share by so many times it, no failure is isolated. */
+const UNUSUAL_TIMES: f64 = 2.0;
+/** ROW_FAILING of 1. */
+export const FAILING_UNIT: f64 = 65535.0;
+
+/** Failing share, 0 to 1, of the recent outcomes about a row, before repetition thins them. */
+export function failingShare(row: u32): f64 {
+  return <f64>load<u16>(row, ROW_FAILING) / FAILING_UNIT;
 }
 
 // Share of the last weight by which proven stakes may rise.

@@ -89,6 +89,8 @@ const STAKES_FREE_DEFAULT = 1;
 /** Weight from which one outcome is news of an agent in full. */
 const HEARD_WEIGHT_DEFAULT = 0.25;
 const ISOLATED_DAYS_DEFAULT = 2;
+const ISOLATED_SHARE_DEFAULT = 0.1;
+const FAILING_GAIN_DEFAULT = 0.05;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const UNREACHABLE_PROBABILITY = 2;
@@ -149,6 +151,10 @@ export function assertConfig(config: ScoringConfig): void {
     throw new RangeError("asker_cap must be positive");
   if (!((config.isolated_days ?? ISOLATED_DAYS_DEFAULT) > 0))
     throw new RangeError("isolated_days must be positive");
+  if (!((config.isolated_share ?? ISOLATED_SHARE_DEFAULT) > 0))
+    throw new RangeError("isolated_share must be positive");
+  if (!((config.failing_gain ?? FAILING_GAIN_DEFAULT) >= 0))
+    throw new RangeError("failing_gain must not be negative");
   if (!((config.heard_weight ?? HEARD_WEIGHT_DEFAULT) > 0))
     throw new RangeError("heard_weight must be positive");
   for (const model of [config.check, config.handshake]) assertModel(model);
@@ -215,6 +221,8 @@ export function packConfig(
   words[layout.WORD_STAKES_REACH] = config.stakes_reach ?? STAKES_REACH_DEFAULT;
   words[layout.WORD_STAKES_FREE] = config.stakes_free ?? STAKES_FREE_DEFAULT;
   words[layout.WORD_ISOLATED_DAYS] = fold.isolated_days ?? ISOLATED_DAYS_DEFAULT;
+  words[layout.WORD_ISOLATED_SHARE] = fold.isolated_share ?? ISOLATED_SHARE_DEFAULT;
+  words[layout.WORD_FAILING_GAIN] = fold.failing_gain ?? FAILING_GAIN_DEFAULT;
   words[layout.WORD_HEARD_WEIGHT] = fold.heard_weight ?? HEARD_WEIGHT_DEFAULT;
   words[layout.WORD_PROVEN_FROM] = fold.stakes_free ?? STAKES_FREE_DEFAULT;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;

@@ -67,6 +67,10 @@ export interface ScoringConfig {
   heard_weight?: number;
   /** Days since a reporter's last success after which a failure that it reports counts in full. */
   isolated_days?: number;
+  /** Failing share of recent outcomes up to which such a failure is isolated; at three times it none is. */
+  isolated_share?: number;
+  /** Weight, 0 to 1, of one full outcome in that share. */
+  failing_gain?: number;
   /** Weight, 0 to 1, of one full outcome among the latest ones about an agent. */
   latest_gain?: number;
   /** The same among the latest ones that it reported. */

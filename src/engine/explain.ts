@@ -127,10 +127,11 @@ export function buildAgentScoreDetails(
   const lastAssessedMs = (hasRow ? row.getUint32(ROW_ASSESSED_AT, true) : 0) * 1000;
   const failed = (offset: number) => since(lastAssessedMs, offset, WORD_LONG_HALF_LIFE);
   const count = (offset: number) => (hasRow ? row.getUint32(offset, true) : 0);
+  const cappedFailures = hasRow ? row.getUint16(ROW_CAPPED, true) : 0;
   return {
     ...reading,
     // Capped ones were reported as well: they move nothing, but none is lost.
-    outcomeCount: count(ROW_OUTCOMES) + count(ROW_CAPPED),
+    outcomeCount: count(ROW_OUTCOMES) + cappedFailures,
     reportedCount: count(ROW_REPORTED),
     successes90: decayed(ROW_SUCCESS_LONG, WORD_LONG_HALF_LIFE),
     failures90: decayed(ROW_FAILURE_LONG, WORD_LONG_HALF_LIFE),
@@ -140,7 +141,7 @@ export function buildAgentScoreDetails(
     lastOutcomeMs,
     lastFailureMs: count(ROW_FAILED_AT) * 1000,
     heardAtMs: count(ROW_HEARD_AT) * 1000,
-    cappedFailures: count(ROW_CAPPED),
+    cappedFailures,
     stakesProven: decayed(ROW_STAKES_PROVEN, WORD_STAKES_HALF_LIFE),
     failedTexts: [failed(ROW_HALLUCINATED), failed(ROW_UNVERIFIED)],
     lastAssessedMs,

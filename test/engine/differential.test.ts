@@ -127,6 +127,44 @@ test.each([
   );
 });
 
+test("failures of regular reporters count as in the reference, isolated or among many", () => {
+  const outcome = fc.record({
+    reporter: fc.nat(5),
+    isFailure: fc.constantFrom(true, true, true, false),
+    gapMs: fc.integer({ min: 1000, max: 1_800_000 }),
+  });
+  // Regular at first; then most of them report failures.
+  const streams = fc.tuple(
+    fc.integer({ min: 40, max: 160 }),
+    fc.array(outcome, { minLength: 10, maxLength: 60 }),
+  );
+  let unusual = 0;
+  fc.assert(
+    fc.property(streams, ([regular, later]) => {
+      const { writer, reader, config } = openEngine();
+      const reference = new ReferenceBureau(config);
+      let settledAtMs = START_MS;
+      const add = (reporter: number, outcome: 0 | 1, gapMs: number) => {
+        settledAtMs += gapMs;
+        const told = { stakes: 250, gradeIndex: 3, signatureIndex: 2, voice: 0, incident: 0 };
+        const [subject, by] = ["agent://t/9", `agent://t/${reporter}`];
+        const folded = { ...told, subject, reporter: by, outcome, settledAtMs };
+        writer.fold(folded);
+        reference.fold(folded);
+      };
+      for (let i = 0; i < regular; i++) add(i % 6, 1, 900_000);
+      for (const { reporter, isFailure, gapMs } of later) add(reporter, isFailure ? 0 : 1, gapMs);
+      expectSameRecord(reader, reference, "agent://t/9");
+      const leg = reference.score("agent://t/9", null, 30, settledAtMs + 1000);
+      expectSame(reader.check("agent://t/9", 30, settledAtMs + 1000), leg, leg, "check");
+      const { failing } = reference.agents.get("agent://t/9")!.streak;
+      if (failing > config.isolated_share!) unusual++;
+    }),
+    { numRuns: 200 },
+  );
+  expect(unusual).toBeGreaterThan(50);
+});
+
 test("what reporters count follows their standing as in the reference", () => {
   const batches = fc.array(fc.tuple(fc.nat(119), standingsArbitrary), { maxLength: 4 });
   fc.assert(

@@ -135,6 +135,53 @@ test("a failure counts in full after another, after days, and where its reporter
   expect(second - alone).toBeGreaterThan(10 * alone);
 });
 
+test.each([20, 100])(
+  "%i regular reporters who are each failed once after a success close L2 within twenty failures",
+  (reporters) => {
+    const { writer, reader } = openEngine();
+    let settledAtMs = START_MS;
+    const add = (index: number, outcome: 0 | 1, gapMs: number) => {
+      settledAtMs += gapMs;
+      const reporter = `agent://customer/${index}`;
+      const signed = { voice: VOICE_REPORTER, signatureIndex: 2 };
+      writer.fold(outcomeOf({ ...signed, reporter, outcome, settledAtMs }));
+    };
+    for (let i = 0; i < 11 * reporters; i++) add(i % reporters, 1, HOUR_MS / 4);
+    const risk = () => reader.check(SUBJECT, 0, settledAtMs + 1000).failureProbability;
+    expect(risk()).toBeLessThan(0.01);
+    let failed = 0;
+    while (risk() <= L2.allow_up_to) {
+      expect(failed).toBeLessThan(20);
+      add(failed, 1, 20_000);
+      add(failed, 0, 20_000);
+      failed += 1;
+    }
+  },
+);
+
+test("one reporter's failures in a row do not make others' isolated ones count in full", () => {
+  const failures = (spam: number) => {
+    const { writer, reader } = openEngine();
+    const add = (reporter: string, outcome: 0 | 1, hours: number) =>
+      writer.fold(
+        outcomeOf({
+          reporter: `agent://customer/${reporter}`,
+          outcome,
+          voice: VOICE_REPORTER,
+          signatureIndex: 2,
+          settledAtMs: START_MS + hours * HOUR_MS,
+        }),
+      );
+    for (let i = 0; i < 40; i++) add("regular", 1, i);
+    for (let i = 0; i < spam; i++) add("harsh", 0, 40 + i * 0.05);
+    const before = reader.explain(SUBJECT, START_MS + 60 * HOUR_MS).failures90;
+    add("regular", 1, 49.5);
+    add("regular", 0, 50);
+    return reader.explain(SUBJECT, START_MS + 60 * HOUR_MS).failures90 - before;
+  };
+  expect(failures(40)).toBeCloseTo(failures(0), 3);
+});
+
 test.each([
   ["one gateway", 1],
   ["two thousand customers", 2000],

@@ -181,7 +181,10 @@ export class ReferenceFold {
         this.masses.isRepeat(pair, 1 - e.outcome, seconds);
       this.masses.unthinned = said;
       this.masses.wasRepeat = isRepeat;
-      const alone = e.voice === 1 ? 1 : this.masses.isolated(pair, 1 - e.outcome, seconds);
+      const { failing } = this.#agent(subject).streak;
+      const isSame = this.masses.isSameFailure(pair, 1 - e.outcome);
+      this.masses.repeated = isRepeat || isSame ? 0 : said;
+      const alone = e.voice === 1 ? 1 : this.masses.isolated(pair, 1 - e.outcome, seconds, failing);
       const weight = (isRepeat ? 0.25 * said : said) * alone;
       this.masses.spoken = weight;
       const room =
@@ -203,7 +206,7 @@ export class ReferenceFold {
     const isStranger = isForged || (flags & STANDING_BITS.believed) === 0;
     const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
     let weight = takePair(w * rho);
-    if (rho < c.untrusted_below) this.masses.spoken = 0;
+    if (rho < c.untrusted_below) this.masses.spoken = this.masses.repeated = 0;
     if (rho < c.untrusted_below && weight > 0) {
       weight = take("strangers", weight, c.pool_cap);
       this.masses.unthinned = weight;
@@ -280,8 +283,7 @@ export class ReferenceFold {
     if (reporter !== undefined) {
       if (everyOutcome) this.base.step(r, h, d);
       else this.base.collect(v, reporter, r, h);
-      const { spoken } = this.masses;
-      this.#praise = takeStreaks(c, v, reporter, y, w, spoken, gBefore + mBefore);
+      this.#praise = takeStreaks(c, v, reporter, y, w, this.masses, gBefore + mBefore);
     }
     const isShock = y === 1 && w / this.masses.thinned >= c.failure_weight_min;
     if (isShock && Math.sqrt((1 - pA) / pA) > c.shock_residual) {

@@ -8,6 +8,8 @@ export class Masses {
   thinned = 1;
   /** Weight of the last outcome as one of a row: what a vouched voice said, else what caps left. */
   spoken = 0;
+  /** Weight of the last outcome in the failing share of recent ones: repetition does not thin it. */
+  repeated = 0;
   /** Weight of the last outcome in its hour: not thinned by what its reporter said before. */
   unthinned = 0;
   /** Share of the last weight taken that lies within the first unit of its source's mass. */
@@ -58,21 +60,26 @@ export class Masses {
   /** Whether a failure follows the pair's last one within an hour, with no success between. */
   isRepeat(pair: string, y: number, seconds: number): boolean {
     const failure = this.pairs.get(`${pair}\n1`);
+    return this.isSameFailure(pair, y) && Math.abs(seconds - failure!.at) < 3600;
+  }
+
+  /** Whether a failure follows the pair's last one with no success between. */
+  isSameFailure(pair: string, y: number): boolean {
+    const failure = this.pairs.get(`${pair}\n1`);
     if (y === 0 || failure === undefined || failure.mass === 0) return false;
-    const successAt = this.pairs.get(`${pair}\n0`)?.at ?? 0;
-    return successAt < failure.at && Math.abs(seconds - failure.at) < 3600;
+    return (this.pairs.get(`${pair}\n0`)?.at ?? 0) < failure.at;
   }
 
   /** Share of a failure that follows a success of the same reporter (`y` is 1 for a failure). */
-  isolated(pair: string, y: number, seconds: number): number {
+  isolated(pair: string, y: number, seconds: number, failingShare: number): number {
     const success = this.pairs.get(`${pair}\n0`);
-    const failure = this.pairs.get(`${pair}\n1`);
     if (y === 0 || success === undefined || success.at === 0) return 1;
-    if (failure !== undefined && failure.mass !== 0 && failure.at > success.at) return 1;
+    if (this.isSameFailure(pair, y)) return 1;
+    const unusual = (failingShare / this.#config.isolated_share! - 1) / 2;
     const since = Math.abs(seconds - success.at) / (86_400 * this.#config.isolated_days!);
     return Math.min(
       1,
-      Math.max(1 - this.#mass(`${pair}\n0`, seconds) / this.#config.pair_cap, since),
+      Math.max(1 - this.#mass(`${pair}\n0`, seconds) / this.#config.pair_cap, since, unusual),
     );
   }
 
@@ -82,6 +89,7 @@ export class Masses {
     this.#pending = [];
     if (share === 0) return;
     this.spoken *= share;
+    this.repeated *= share;
     for (const { key, seconds, mass, room } of pending)
       this.#book(key, seconds, mass + room * share);
   }

@@ -11,9 +11,17 @@ export interface Streak {
   broken: number;
   praise: number;
   reportedLatest: number;
+  /** In steps of 1/65535. */
+  failing: number;
 }
 
-export const noStreak = (): Streak => ({ latest: 0, broken: 0, praise: 0, reportedLatest: 0 });
+export const noStreak = (): Streak => ({
+  latest: 0,
+  broken: 0,
+  praise: 0,
+  reportedLatest: 0,
+  failing: 0,
+});
 
 interface Party {
   mA: number;
@@ -21,8 +29,8 @@ interface Party {
 }
 
 /**
- * Returns the praise in the outcome. `expected`: the log-odds of failure before it; `said`: its weight
- * as one of a row.
+ * Returns the praise in the outcome. `expected`: the log-odds of failure before it; `spoken`: its weight
+ * as one of a row; `repeated`: in the failing share of recent ones.
  */
 export function takeStreaks(
   c: ScoringConfig,
@@ -30,12 +38,14 @@ export function takeStreaks(
   reporter: Party,
   y: number,
   weight: number,
-  said: number,
+  { spoken: said, repeated }: { readonly spoken: number; readonly repeated: number },
   expected: number,
 ): number {
   const own = subject.streak;
   const gain = Math.min(1, said * c.latest_gain!);
   own.latest = Math.fround(own.latest + gain * (y - own.latest));
+  const part = Math.min(1, repeated * c.failing_gain!);
+  own.failing = Math.round((own.failing + part * (y - own.failing)) * 65_535) / 65_535;
   const surprise = Math.min(SURPRISE_MAX, Math.max(0, -expected));
   const broken = y === 1 ? own.broken + said * surprise : own.broken * (1 - gain);
   own.broken = Math.fround(Math.min(BROKEN_MAX, broken));
