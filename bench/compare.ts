@@ -16,7 +16,7 @@ import { machine, type ServerProcess, startServiceIn } from "./server-process.ts
 
 const HELP = `npm run bench:compare -- REVISION [options] [-- parameters of the suite]
 
-  --suite NAME     http (default), or the name of a script of bench/ that both trees have: kernel, ledger, ...
+  --suite NAME     http (default: verify of three kinds, a list of agents), or the name of a script of bench/ that both trees have: kernel, ledger, ...
   --rounds N       rounds of both sides (default 12; at least ${ROUNDS_MIN})
   --limit RATIO    the most that this tree may cost of the revision (default 1.02)
   --seconds S      http: of a side in a round (default 2)
@@ -29,7 +29,11 @@ the interval of 95 %. Ends with 1 when a cost is above the limit beyond doubt.
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TREES = path.join(ROOT, "build/compare");
-const KINDS = ["plain", "cited", "denied"] as const;
+const VERIFY_KINDS = ["plain", "cited", "denied"] as const;
+const QUESTIONS = [
+  ...VERIFY_KINDS.map((name) => ({ name, route: ROUTE, body: BODIES[name] })),
+  { name: "list of 50 agents", route: "/v1/agents?limit=50", body: undefined },
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -95,19 +99,21 @@ async function compareHttp(trees: readonly string[]): Promise<Figures> {
   try {
     for (const tree of trees) {
       const started = [];
-      for (const _ of KINDS) started.push(await startIn(tree));
+      for (const _ of QUESTIONS) started.push(await startIn(tree));
       services.push(started);
     }
-    const turns = KINDS.flatMap((kind, at) => [0, 1].map((side) => ({ kind, at, side })));
+    const turns = QUESTIONS.flatMap((question, at) =>
+      [0, 1].map((side) => ({ question, at, side })),
+    );
     for (let round = -1; round < roundCount; round++) {
       process.stderr.write(round < 0 ? "warming up\n" : `round ${round + 1} of ${roundCount}\n`);
-      for (const { kind, at, side } of shuffled(turns, random)) {
+      for (const { question, at, side } of shuffled(turns, random)) {
         const server = services[side]![at]!;
-        const asked = { name: kind, server, route: ROUTE, body: BODIES[kind] };
+        const asked = { ...question, server };
         const { userUs, systemUs, perSecond } = await loadOnce(asked, turn);
         if (round < 0) continue;
-        add(figures, `${kind}, CPU us`, side, userUs + systemUs);
-        add(figures, `${kind}, us a request`, side, 1e6 / perSecond);
+        add(figures, `${question.name}, CPU us`, side, userUs + systemUs);
+        add(figures, `${question.name}, us a request`, side, 1e6 / perSecond);
       }
     }
   } finally {

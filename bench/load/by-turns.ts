@@ -9,7 +9,8 @@ export interface Side {
   readonly name: string;
   readonly server: { readonly url: string; readonly pid: number };
   readonly route: string;
-  readonly body: string | readonly string[];
+  /** Undefined asks by GET. */
+  readonly body: string | readonly string[] | undefined;
   /** What one request asks for; 1 if not given. */
   readonly items?: number;
 }

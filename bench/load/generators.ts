@@ -14,8 +14,8 @@ export type Generator = (typeof GENERATORS)[number];
 /** What is asked on every connection, the next when the last is answered. */
 export interface Question {
   readonly url: string;
-  /** The same each time, or one after the other. */
-  readonly body: string | readonly string[];
+  /** The same each time, or one after the other; undefined asks by GET. */
+  readonly body: string | readonly string[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
@@ -78,6 +78,7 @@ function scriptOf({ body, headers }: Question): string {
   const lines = Object.entries(headers).map(
     ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
   );
+  if (body === undefined) return ['wrk.method = "GET"', ...lines, REPORT].join("\n");
   const quoted = (text: string) => `[==[${text}]==]`;
   const asked =
     typeof body === "string"
@@ -118,9 +119,11 @@ async function askByAutocannon(question: Question): Promise<Answered> {
   const { url, body, headers, connections, seconds } = question;
   const result = await autocannon({
     url,
-    method: "POST",
+    method: body === undefined ? "GET" : "POST",
     headers: { ...headers },
-    ...(typeof body === "string" ? { body } : { requests: body.map((each) => ({ body: each })) }),
+    ...(body === undefined || typeof body === "string"
+      ? { body }
+      : { requests: body.map((each) => ({ body: each })) }),
     connections,
     duration: seconds,
   });
