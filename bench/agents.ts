@@ -52,7 +52,7 @@ const store = await startStore({
   outcomesKeptDays: 1,
 });
 try {
-  const base: AgentFilter = { tenant: undefined, order: "name", limit: PAGE };
+  const base: AgentFilter = { tenant: undefined, isAnalyst: true, order: "name", limit: PAGE };
   store.setAgentTable(madeTable());
   const readAt = performance.now();
   for (;;) {

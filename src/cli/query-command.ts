@@ -1,7 +1,7 @@
 // `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
 // server.
 import type { QueryResult } from "../store/store.ts";
-import { type QueryFormat, SCORED_VIEWS } from "../contract/views.ts";
+import { PAID_VIEWS, type QueryFormat } from "../contract/views.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
@@ -27,7 +27,9 @@ export async function runQuery(
   const result = await runOnFilesOrServer<QueryRows>(
     access,
     (dataDir) =>
-      withStoreOnFiles(dataDir, mentionsScoredView(sql), (store) => store.query(sql, QUERY_LIMITS)),
+      withStoreOnFiles(dataDir, mentionsCurrentScores(sql), (store) =>
+        store.query(sql, QUERY_LIMITS),
+      ),
     async (client) => {
       const { columns, rows, is_truncated } = await client.sendJson<ServerRows>(
         "POST",
@@ -48,7 +50,7 @@ export async function runQuery(
   if (result.isTruncated) printNote(`only the first ${result.rows.length} rows`);
 }
 
-/** Whether the query may look at scores, for which the files have to be replayed. */
-function mentionsScoredView(sql: string): boolean {
-  return SCORED_VIEWS.some((view) => new RegExp(`\\b${view}\\b`, "i").test(sql));
+/** Whether the query may look at current scores, for which the files have to be replayed. */
+function mentionsCurrentScores(sql: string): boolean {
+  return PAID_VIEWS.some((view) => new RegExp(`\\b${view}\\b`, "i").test(sql));
 }

@@ -6,7 +6,7 @@ const VERSION = 1;
 /** Rows of one record: some 200 KiB. More become several records, each complete by itself. */
 const ROWS_MAX = 2000;
 
-/** Payload of a record of kind `usage`. Counts of 0 are left out. */
+/** Payload of a record of kind `usage`. Counts of 0 are left out, as are kinds that the writer did not know. */
 interface UsagePayload {
   v: number;
   meter: string;

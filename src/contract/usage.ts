@@ -4,8 +4,20 @@
 
 import { DAY_MS } from "./units.ts";
 
-/** Reads that are paid for. SPEC §1: reading a score is, being scored is not. */
-export const PAID_READS = ["verify", "check", "handshake", "explain"] as const;
+/**
+ * Reads that are paid for. SPEC §1: reading a score is, being scored is not. A list counts the agents on
+ * its page; analysts' SQL and exports, whose rows need not be scores, count by request.
+ */
+export const PAID_READS = [
+  "verify",
+  "check",
+  "handshake",
+  "explain",
+  "list",
+  "history",
+  "query",
+  "export",
+] as const;
 export type PaidRead = (typeof PAID_READS)[number];
 
 /**
@@ -32,7 +44,7 @@ export function formatDayNumber(day: number): string {
 }
 
 export function createUsageCounts(): UsageCounts {
-  return { verify: 0, check: 0, handshake: 0, explain: 0, test: 0, outcomes: 0 };
+  return Object.fromEntries(USAGE_KINDS.map((kind) => [kind, 0])) as UsageCounts;
 }
 
 export function countPaidReads(counts: Readonly<UsageCounts>): number {

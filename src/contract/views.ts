@@ -29,8 +29,40 @@ export const WHOLE_VIEWS = [
 export const EXPORT_VIEWS = [...DATED_VIEWS, ...WHOLE_VIEWS] as const;
 export type ExportView = (typeof EXPORT_VIEWS)[number];
 
-/** Views that show scores: a list of them takes the same scope as one of them, `score:read`. */
-export const SCORED_VIEWS: readonly string[] = ["agents", "scores_daily"];
+/**
+ * Scores in a view's rows. `current`: of agents whether or not anyone asked about them; such a read is
+ * paid. `logged`: as they were given, and paid, with a decision of the tenant's own.
+ */
+type ViewScores = "none" | "logged" | "current";
+
+const VIEW_SCORES: Readonly<Record<ExportView, ViewScores>> = {
+  agents: "current",
+  agents_daily: "none",
+  assessments: "none",
+  audit_events: "none",
+  backtests: "none",
+  decisions: "logged",
+  decisions_daily: "none",
+  evidence_sources: "none",
+  kaizen_runs: "none",
+  outcomes: "none",
+  policies: "none",
+  provenance: "none",
+  reporters: "none",
+  review_queue: "none",
+  reviews: "logged",
+  scores_daily: "current",
+  usage: "none",
+};
+
+/** Views with scores: reading one takes `score:read` as well, as the routes of the same rows do. */
+export const SCORED_VIEWS: readonly ExportView[] = EXPORT_VIEWS.filter(
+  (view) => VIEW_SCORES[view] !== "none",
+);
+/** Views of which each query and each exported file is a paid read. */
+export const PAID_VIEWS: readonly ExportView[] = EXPORT_VIEWS.filter(
+  (view) => VIEW_SCORES[view] === "current",
+);
 
 /** Day of an outcome in exports: that of its recording, which never changes, or of its settling. */
 export const EXPORT_DAYS = ["recorded", "settled"] as const;

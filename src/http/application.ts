@@ -122,7 +122,9 @@ export class Application implements HttpApplication {
     if (known !== undefined) exchange.principal = known;
     if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
-    if (route.rateClass === "score") enforceQuota(this.services.quotaGuard, exchange);
+    if (route.rateClass === "score" || route.isPaidRead === true) {
+      enforceQuota(this.services.quotaGuard, exchange);
+    }
     if (route.isFixedFormat !== true) exchange.replyFormat = negotiateReplyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || route.isSynchronous !== true) {
       this.#startClock(exchange, route);
@@ -210,6 +212,7 @@ export class Application implements HttpApplication {
     try {
       reply = await withReplyDeadline(answer, waitMs);
     } catch (thrown) {
+      exchange.hasFailed = true;
       reply = this.#problem(exchange, thrown);
     } finally {
       this.#pendingCount -= 1;

@@ -60,6 +60,8 @@ export class Exchange implements RequestAdmission {
   keepsBody = false;
   /** True once the answer had to be waited for. */
   isDelayed = false;
+  /** True once a problem was answered in place of the handler's reply, which may still come. */
+  hasFailed = false;
   refusal: Reply | undefined = undefined;
   /** Extra header lines of the reply: rate status, timing. */
   extraHeaders: readonly string[] | undefined = undefined;

@@ -1,5 +1,5 @@
 // Handlers of calls to the store thread: which service answers each, and which rows must be fresh first.
-import { SCORED_VIEWS } from "../contract/views.ts";
+import { PAID_VIEWS } from "../contract/views.ts";
 import type { StoreDecisionLog } from "./decision-log.ts";
 import { readAgentDirectory } from "./directory.ts";
 import type { StoreExports } from "./exports.ts";
@@ -84,7 +84,7 @@ export function listTransferables(result: unknown): ArrayBuffer[] {
   return result.byteLength === result.buffer.byteLength ? [result.buffer] : [];
 }
 
-const SCORE_VIEW_PATTERN = new RegExp(`\\b(${SCORED_VIEWS.join("|")})\\b`, "i");
+const SCORE_VIEW_PATTERN = new RegExp(`\\b(${PAID_VIEWS.join("|")})\\b`, "i");
 
 /** A list is looked at while it is typed: it takes scores that may be older. */
 const LIST_WAIT_MS = 100;

@@ -13,7 +13,7 @@ import type {
 } from "../contract/schemas/agents.ts";
 import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "./decisions/read.ts";
 import type { Connection } from "./duckdb.ts";
-import { buildTableSource, buildViewQuery } from "./query/views.ts";
+import { buildScoreSource, buildTableSource, buildViewQuery } from "./query/views.ts";
 import { SCORE_COLUMNS, type ScoreRow } from "./rows/scores.ts";
 import type { AgentDirectoryRequest } from "./store.ts";
 
@@ -45,8 +45,8 @@ const LISTED_NUMBERS = SCORE_COLUMNS.slice(
 );
 
 async function readAgents(connection: Connection, filter: AgentFilter): Promise<AgentPage> {
-  const { prefix, contains, tier, after, limit, tenant } = filter;
-  const from = await buildTableSource(connection, "agent_rows", tenant);
+  const { prefix, contains, tier, after, limit } = filter;
+  const from = await buildScoreSource(connection, "agent_rows", filter);
   const parameters = new SqlParameters();
   const where: string[] = [];
   if (prefix !== undefined) where.push(`starts_with(agent, ${parameters.bind(prefix)})`);
@@ -158,10 +158,8 @@ async function readOutcomes(
  * What is on record of an agent by day: three scans, each of one agent's rows in the days asked for.
  * Scores are as they were given at the time, and are not worked out again.
  */
-async function readAgentDays(
-  connection: Connection,
-  { agent, from, tenant }: AgentDaysFilter,
-): Promise<AgentDay[]> {
+async function readAgentDays(connection: Connection, filter: AgentDaysFilter): Promise<AgentDay[]> {
+  const { agent, from, tenant } = filter;
   const days = new Map<string, AgentDay>();
   const formatDay = (day: unknown) => {
     const name = String(day);
@@ -179,7 +177,7 @@ async function readAgentDays(
     const [count, failures, stakes_total, stakes_failed] = sums.map(Number) as AgentDaySums;
     Object.assign(formatDay(day), { outcomes: count, failures, stakes_total, stakes_failed });
   }
-  const readings = await buildTableSource(connection, "score_day_rows", tenant);
+  const readings = await buildScoreSource(connection, "score_day_rows", filter);
   for (const [day, ...figures] of await read(
     `SELECT CAST(day AS VARCHAR), internal_score, failure_probability FROM ${readings}
      WHERE agent = $1::VARCHAR AND day >= ${since}`,

@@ -38,6 +38,17 @@ function buildKnownAgentsCondition({ tenant, owned, named }: TenantConditions): 
     UNION SELECT viewer ${decisions})`;
 }
 
+/**
+ * Agents that a tenant owns, has asked about or has reported on: those of a list for a key without
+ * `analytics:read`. Its rows name more: who reported on its agents, and who asked beside them.
+ */
+export function buildOwnAgentsCondition({ tenant, named }: TenantConditions): string {
+  const rowsOf = (table: string) => `FROM ${CATALOG}.main.${table} WHERE tenant = ${tenant}`;
+  return `${named} OR agent IN (SELECT subject ${rowsOf("outcome_rows")}
+    UNION SELECT subject ${rowsOf("agent_day_rows")}
+    UNION SELECT subject ${rowsOf("decision_rows")})`;
+}
+
 /** Rows of each table that a tenant sees. */
 export const VISIBLE_ROW_CONDITIONS = {
   outcome_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,

@@ -23,7 +23,13 @@ afterAll(async () => {
 });
 
 const agentsOf = (tenant: string | undefined, more = {}) =>
-  store.agentDirectory.read("agents", { tenant, order: "name", limit: 100, ...more });
+  store.agentDirectory.read("agents", {
+    tenant,
+    isAnalyst: true,
+    order: "name",
+    limit: 100,
+    ...more,
+  });
 const outcomesOf = (tenant: string | undefined, more = {}) =>
   store.agentDirectory.read("outcomes", { tenant, limit: 1000, ...more });
 
@@ -112,8 +118,9 @@ describe("outcomes", () => {
 
 test("an agent's days hold what its views hold", async () => {
   const subject = `agent://${MARK}-shop/seller-1`;
+  const isAnalyst = true;
   const daysOf = (tenant: string | undefined, agent: string, from = "2000-01-01") =>
-    store.agentDirectory.read("days", { tenant, agent, from });
+    store.agentDirectory.read("days", { tenant, isAnalyst, agent, from });
   const { rows } = await store.query(
     `SELECT CAST(day AS VARCHAR), CAST(outcomes AS INTEGER), CAST(failures AS INTEGER)
      FROM agents_daily WHERE subject = '${subject}' ORDER BY 1`,

@@ -7,6 +7,7 @@ import {
   parseUsageQuery,
 } from "../../http/access/usage-report.ts";
 import type { UsageReport } from "../../contract/schemas/service.ts";
+import { PAID_READS } from "../../contract/usage.ts";
 import type { UsageFormat } from "../../contract/views.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { formatCsv } from "../../platform/csv.ts";
@@ -34,10 +35,7 @@ type UsageTableRow = UsageReport["rows"][number];
 const GROUP_COLUMNS = ["day", "month", "tenant", "key_id"] as const;
 const COUNT_COLUMNS: readonly (readonly [name: string, count: (row: UsageTableRow) => number])[] = [
   ["paid_reads", (row) => row.paid_reads],
-  ["verify_reads", (row) => row.reads.verify],
-  ["check_reads", (row) => row.reads.check],
-  ["handshake_reads", (row) => row.reads.handshake],
-  ["explain_reads", (row) => row.reads.explain],
+  ...PAID_READS.map((kind) => [`${kind}_reads`, (row: UsageTableRow) => row.reads[kind]] as const),
   ["test_reads", (row) => row.test_reads],
   ["outcomes_reported", (row) => row.outcomes_reported],
 ];

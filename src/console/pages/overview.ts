@@ -166,7 +166,7 @@ function Tour({ onDismiss }: { onDismiss: () => void }): VNode {
   // Without an answer nothing is said about a sample.
   const { value } = usePolledData(
     (signal) =>
-      getDocument<{ total: number }>("/v1/agents", { prefix: SAMPLE_AGENT, limit: 1 }, signal),
+      getDocument<{ total: number }>("/v1/agents", { prefix: SAMPLE_AGENT, limit: 0 }, signal),
     TOUR_EVERY_MS,
   );
   const isSample = value !== undefined && value.total > 0;

@@ -17,14 +17,15 @@ const HISTORY_DAYS_DEFAULT = 90;
 const CURSOR_PATTERN = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
 
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
-export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {
+export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant" | "isAnalyst"> {
   return {
     prefix: readTextParameter(query, "prefix", AGENT_ID_BYTES_MAX),
     contains: readTextParameter(query, "contains", AGENT_ID_BYTES_MAX),
     tier: readChoice(query, "tier", TIERS),
     order: readChoice(query, "order", AGENT_ORDERS) ?? "name",
     after: parseAgentCursor(query.get("after")),
-    limit: parseLimit(query.get("limit")),
+    // Of no agents the total is left.
+    limit: query.get("limit") === "0" ? 0 : parseLimit(query.get("limit")),
   };
 }
 

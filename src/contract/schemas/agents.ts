@@ -23,8 +23,14 @@ interface PageRestriction extends TenantRestriction {
   readonly limit: number;
 }
 
+/** Whose agents a key sees with their scores. */
+export interface AgentRestriction extends TenantRestriction {
+  /** With `analytics:read` all that the tenant's rows name, else those it asked about, reported on or owns. */
+  readonly isAnalyst: boolean;
+}
+
 /** Which agents are listed. */
-export interface AgentFilter extends PageRestriction {
+export interface AgentFilter extends AgentRestriction, PageRestriction {
   readonly prefix?: string | undefined;
   readonly contains?: string | undefined;
   readonly tier?: (typeof TIERS)[number] | undefined;
@@ -41,7 +47,7 @@ export interface OutcomeFilter extends PageRestriction {
 }
 
 /** Which days of which agent. */
-export interface AgentDaysFilter extends TenantRestriction {
+export interface AgentDaysFilter extends AgentRestriction {
   readonly agent: string;
   /** First day asked for, as `2026-01-31`, UTC. */
   readonly from: string;

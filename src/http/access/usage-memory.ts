@@ -4,21 +4,22 @@ import assert from "node:assert/strict";
 import { USAGE_KINDS, type UsageCounts } from "../../contract/usage.ts";
 
 /*
- * Slots of 128 bytes; the first is the header, whose first word counts the slots in use. A slot holds
+ * Slots of 192 bytes; the first is the header, whose first word counts the slots in use. A slot holds
  * the sums of one key on two days, an even and an odd one, so that yesterday's stay for a day.
  *
- *   0       4       8               16                      64                    112     128
+ *   0       4       8               16                      96                    176     192
  *   +-------+-------+---------------+-----------------------+---------------------+--------+
  *   |day i32|day i32| key's number  | counts of the even day| counts of the odd   | zero   |
- *   | even  | odd   | f64           | 6 f64                 | 6 f64               |        |
+ *   | even  | odd   | f64           | 10 f64                | 10 f64              |        |
  *   +-------+-------+---------------+-----------------------+---------------------+--------+
  */
-const SLOT_BYTES = 128;
+const SLOT_BYTES = 192;
 const SLOT_DOUBLES = SLOT_BYTES / 8;
 const SLOT_WORDS = SLOT_BYTES / 4;
 const NUMBER_AT = 1;
 const COUNTS_AT = 2;
 const KIND_COUNT = USAGE_KINDS.length;
+assert(COUNTS_AT + 2 * KIND_COUNT <= SLOT_DOUBLES, "a slot of usage is too small for its counts");
 /** Keys that one thread can count. Pages that are not touched take no memory. */
 export const KEYS_COUNTED_MAX = 65_535;
 

@@ -166,10 +166,10 @@ function selectGroupMembers(row: UsageRow, groups: readonly UsageGroup[]): Parti
 }
 
 function describeUsageCounts(counts: Readonly<UsageCounts>) {
-  const { verify, check, handshake, explain, test, outcomes } = counts;
+  const { test, outcomes, ...reads } = counts;
   return {
     paid_reads: countPaidReads(counts),
-    reads: { verify, check, handshake, explain },
+    reads,
     test_reads: test,
     outcomes_reported: outcomes,
   };

@@ -32,7 +32,6 @@ export interface UsageMeterOptions {
 
 const TEST_INDEX = USAGE_KINDS.indexOf("test");
 const OUTCOMES_INDEX = USAGE_KINDS.indexOf("outcomes");
-const VERIFY_INDEX = USAGE_KINDS.indexOf("verify");
 
 export class UsageMeter {
   readonly #now: () => number;
@@ -65,9 +64,10 @@ export class UsageMeter {
     this.countRead(principal, "handshake", known);
   }
 
-  /** Items of a batch of verify that were answered, and those among them about test agents. */
-  countBatch(principal: Principal, answered: number, ofTestAgents: number): void {
-    if (answered > ofTestAgents) this.#add(principal, VERIFY_INDEX, answered - ofTestAgents);
+  /** Scores in one answer of that kind, and those among them of test agents. */
+  countReads(principal: Principal, kind: PaidRead, answered: number, ofTestAgents: number): void {
+    const paid = answered - ofTestAgents;
+    if (paid > 0) this.#add(principal, USAGE_KINDS.indexOf(kind), paid);
     if (ofTestAgents > 0) this.#add(principal, TEST_INDEX, ofTestAgents);
   }
 

@@ -28,6 +28,9 @@ interface ProblemResponse {
 const isKeyRequired = ({ access }: RouteDescription): boolean => access !== "none";
 const isScopeRequired = ({ access }: RouteDescription): boolean =>
   access !== "none" && access !== "key";
+/** Limits and what is left of them: of the key's rate, or of its tenant's quota. */
+const isLimited = ({ rateClass, isPaidRead }: RouteDescription): boolean =>
+  rateClass !== undefined || isPaidRead === true;
 const hasBody = ({ body }: RouteDescription): boolean => body !== undefined;
 
 /** Problems by status, as far as every route of a kind may give them. */
@@ -74,7 +77,7 @@ const PROBLEM_RESPONSES: Readonly<Record<string, ProblemResponse>> = {
     description: "A limit of the key is used up",
     example: "rate_limited",
     headers: ["Retry-After"],
-    appliesTo: ({ rateClass }) => rateClass !== undefined,
+    appliesTo: isLimited,
   },
   503: {
     name: "Unavailable",
@@ -163,7 +166,7 @@ function buildRouteResponse(
   const headers = new Set([
     ...COMMON_RESPONSE_HEADERS,
     ...(route.access === "none" ? [] : CLUSTER_HEADERS),
-    ...(route.rateClass === undefined ? [] : RATE_HEADERS),
+    ...(isLimited(route) ? RATE_HEADERS : []),
     ...(response.headers ?? []),
     ...(isShared ? (guard?.headers ?? []) : []),
   ]);

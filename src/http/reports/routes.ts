@@ -12,6 +12,7 @@ import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disp
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
+import { countAgentReads } from "../access/paid-reads.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
 import { isDeniedLeg, selectReviewLevel, createSignedReport } from "./report.ts";
@@ -55,8 +56,10 @@ export const REPORT_ROUTES: readonly Route[] = [
     name: "share_agent_report",
     method: "POST",
     path: "/v1/agents/{id}/report/links",
-    summary: "Makes a link that opens the report without a key, for a while",
+    summary:
+      "Makes a link that opens the report without a key, for a while; a paid read, opening it is free",
     access: "reviews:decide",
+    isPaidRead: true,
     query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReportLinkRequest" },
     responses: { 201: { description: "The link", schema: "ReportLink" } },
@@ -98,11 +101,13 @@ interface ReportRequest {
   readonly link: string | undefined;
 }
 
-function readAgentReport(exchange: Exchange): Promise<Reply> {
+async function readAgentReport(exchange: Exchange): Promise<Reply> {
   const agent = parseScoredId(exchange.decodedParameter());
-  exchange.services.usage.countRead(exchange.principal, "explain", agent);
   const tenant = resolveReportTenant(exchange);
-  return buildReportReply(exchange, { tenant, agent, link: undefined }, exchange.principal);
+  const asked = { tenant, agent, link: undefined };
+  const reply = await buildReportReply(exchange, asked, exchange.principal);
+  countAgentReads(exchange, "explain", [agent]);
+  return reply;
 }
 
 function readSharedReport(exchange: Exchange): Promise<Reply> {
@@ -142,6 +147,7 @@ function shareReport(exchange: Exchange): Reply {
   const { token, expiresMs } = exchange
     .require("sharedReports")
     .createToken({ tenant, agent, keyId }, validSec);
+  countAgentReads(exchange, "explain", [agent]);
   const url = `/v1/shared-reports?token=${token}`;
   const expires_at = new Date(expiresMs).toISOString();
   return exchange.document(201, { url, token, expires_at, tenant });

@@ -1,5 +1,6 @@
 // Routes that list: agents, outcomes, and one agent's days. A key sees the rows that its tenant sees in
-// SQL; an administrator's key sees all.
+// SQL, without `analytics:read` only scores of the agents it has dealt with; an administrator's key sees
+// all. Each agent on a page is a paid read, as is a history with scores.
 import { parseScoredId } from "../../contract/identifiers.ts";
 import {
   parseAgentQuery,
@@ -7,10 +8,11 @@ import {
   parseOutcomeQuery,
   formatAgentCursor,
 } from "../../contract/parse/agent-query.ts";
-import { AGENT_ORDERS } from "../../contract/schemas/agents.ts";
+import { AGENT_ORDERS, type AgentRestriction } from "../../contract/schemas/agents.ts";
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
+import { countAgentReads, countRequestRead } from "../access/paid-reads.ts";
 import { LIST_QUERY, selectVisibleTenant } from "./decisions.ts";
 import type { Reply } from "../server/port.ts";
 
@@ -22,15 +24,18 @@ export const AGENT_ROUTES: readonly Route[] = [
     name: "list_agents",
     method: "GET",
     path: "/v1/agents",
-    summary: "Agents with their scores as of the last reading, page by page",
+    summary:
+      "Agents with their scores as of the last reading, page by page; each is a paid read. Without " +
+      "`analytics:read` those that the tenant has asked about, reported on or owns",
     access: "score:read",
+    isPaidRead: true,
     query: {
       prefix: { description: "Beginning of their names", example: "agent://acme/" },
       contains: { description: "Part of their names", example: "ledger" },
       tier: { description: "Only of this tier", values: TIERS },
       order: { description: "`name` by default; a minus: largest first", values: AGENT_ORDERS },
       after: { description: "`next` of the page before", example: "640~agent://acme/ledger-sync" },
-      limit: LIST_QUERY.limit,
+      limit: `${LIST_QUERY.limit}; 0 for the total alone, which is free`,
     },
     responses: { 200: { description: "The agents", schema: "AgentList" } },
     handle: listAgents,
@@ -40,8 +45,11 @@ export const AGENT_ROUTES: readonly Route[] = [
     name: "agent_history",
     method: "GET",
     path: "/v1/agents/{id}/history",
-    summary: "An agent by day: outcomes, decisions and scores as they were given at the time",
+    summary:
+      "An agent by day: outcomes, decisions and scores as they were given at the time; a paid read " +
+      "where there are scores",
     access: "score:read",
+    isPaidRead: true,
     query: { days: "How many, today among them: 1 to 400; 90 when left out" },
     responses: { 200: { description: "Its days", schema: "AgentHistory" } },
     handle: readHistory,
@@ -66,9 +74,16 @@ export const AGENT_ROUTES: readonly Route[] = [
 
 async function listAgents(exchange: Exchange): Promise<Reply> {
   const choices = parseAgentQuery(exchange.query);
-  const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
+  const filter = { ...choices, ...selectVisibleAgents(exchange) };
   const { agentDirectory } = exchange.services.store;
   const { agents, total, last, asOfMs } = await agentDirectory.read("agents", filter);
+  countAgentReads(
+    exchange,
+    "list",
+    agents.map(({ agent_id: agent }) => agent),
+  );
+  // That no agent is in a tier, or behind a score, tells of scores as well.
+  if (agents.length === 0 && isChosenByScore(choices)) countRequestRead(exchange, "list");
   return exchange.document(200, {
     agents,
     total,
@@ -78,12 +93,24 @@ async function listAgents(exchange: Exchange): Promise<Reply> {
   });
 }
 
+function isChosenByScore({ tier, order, after }: ReturnType<typeof parseAgentQuery>): boolean {
+  return tier !== undefined || (after !== undefined && order.endsWith("score"));
+}
+
+/** Agents whose scores the key may list. */
+function selectVisibleAgents(exchange: Exchange): AgentRestriction {
+  const isAnalyst = exchange.principal.scopes.has("analytics:read");
+  return { tenant: selectVisibleTenant(exchange), isAnalyst };
+}
+
 async function readHistory(exchange: Exchange): Promise<Reply> {
   const agent = parseScoredId(exchange.decodedParameter());
   const asked = exchange.query.get("days");
   const from = parseFirstDay(asked, exchange.services.clock());
-  const filter = { agent, from, tenant: selectVisibleTenant(exchange) };
+  const filter = { agent, from, ...selectVisibleAgents(exchange) };
   const days = await exchange.services.store.agentDirectory.read("days", filter);
+  const hasScore = days.some(({ score_from: origin }) => origin !== null);
+  if (hasScore) countAgentReads(exchange, "history", [agent]);
   return exchange.document(200, { agent_id: agent, from, days });
 }
 

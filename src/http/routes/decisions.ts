@@ -3,13 +3,14 @@
 // all.
 import { DECISION_KINDS, type DecisionFilter, DECISION_EFFECTS } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { isPlainText } from "../../contract/identifiers.ts";
+import { isPlainText, isReservedAgent } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { parseDecisionQuery, formatDecisionCursor } from "../../contract/parse/decision-query.ts";
 import { parseLimit, parseSinceMs } from "../../contract/parse/parameters.ts";
 import { parseProvenanceRecord, parseReplayRequest } from "../../contract/parse/requests.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import { countAgentReads } from "../access/paid-reads.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -90,8 +91,10 @@ export const DECISION_ROUTES: readonly Route[] = [
     name: "replay_decision",
     method: "POST",
     path: "/v1/decisions/{request_id}/replay",
-    summary: "Judges a decision again under the active or a named config; says what differs",
+    summary:
+      "Judges a decision again under the active or a named config; says what differs. A paid read",
     access: "score:read",
+    isPaidRead: true,
     query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReplayRequest" },
     responses: { 200: { description: "Identical, or the differences", schema: "DecisionReplay" } },
@@ -185,7 +188,10 @@ async function replayDecision(exchange: Exchange): Promise<Reply> {
   const { config } = parseReplayRequest(exchange.readOptionalDocument());
   const configVersion = config === "active" ? undefined : config;
   const legs = await findDecisionLegs(exchange);
-  return exchange.document(200, exchange.services.bureau.replayDecision(legs, configVersion));
+  const replay = exchange.services.bureau.replayDecision(legs, configVersion);
+  const subject = legs.find((leg) => isReservedAgent(leg.subject))?.subject ?? legs[0]!.subject;
+  countAgentReads(exchange, "explain", [subject]);
+  return exchange.document(200, replay);
 }
 
 async function traceDecision(exchange: Exchange): Promise<Reply> {

@@ -2,15 +2,15 @@
 // or one in all. A key sees its own tenant's rows; an administrator's key sees all.
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseDay, readChoice } from "../../contract/parse/parameters.ts";
-import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS } from "../../contract/views.ts";
+import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS, PAID_VIEWS } from "../../contract/views.ts";
 import type { ExportView } from "../../contract/views.ts";
 import type { ExportOptions } from "../../store/store.ts";
+import { assertQuotaLeft, countRequestRead, listWithheldViews } from "../access/paid-reads.ts";
 import { buildBodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { readSinceMs, selectVisibleTenant } from "./decisions.ts";
-import { assertViewReadable } from "./query.ts";
 
 const PARQUET = "application/vnd.apache.parquet";
 /** A day of a busy service is some hundred megabytes of rows. */
@@ -65,15 +65,19 @@ async function exportFile(exchange: Exchange): Promise<Reply> {
   const view = parseExportView(exchange);
   const given = exchange.query.get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
+  const isPaid = PAID_VIEWS.includes(view);
+  if (isPaid) assertQuotaLeft(exchange);
   const bytes = await exchange.services.store.exportParquet(view, day, readExportOptions(exchange));
+  if (isPaid) countRequestRead(exchange, "export");
   return buildBodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
 }
 
 function parseExportView(exchange: Exchange): ExportView {
   const view = EXPORT_VIEWS.find((each) => each === exchange.parameter);
   if (view === undefined) throw new ServiceFault("not_found", "there is no such view to export");
-  assertViewReadable(exchange, view);
-  return view;
+  if (!listWithheldViews(exchange).includes(view)) return view;
+  const detail = `the view \`${view}\` takes \`score:read\` as well`;
+  throw new ServiceFault("insufficient_scope", detail);
 }
 
 function readExportOptions(exchange: Exchange): ExportOptions {

@@ -4,9 +4,9 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseJournalPosition } from "../../contract/parse/parameters.ts";
 import { parseQueryRequest } from "../../contract/parse/requests.ts";
-import { SCORED_VIEWS } from "../../contract/views.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import type { SnapshotPosition } from "../../store/store.ts";
+import { runPaidQuery } from "../access/paid-reads.ts";
 import { negotiateReplyFormat, wantsNdjson } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -79,17 +79,16 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const tenant = selectVisibleTenant(exchange);
-  const withheld = listWithheldViews(exchange);
   if (isStreamed) {
-    const rows = await store.openStream(sql, tenant, withheld);
+    const rows = await runPaidQuery(exchange, (withheld) =>
+      store.openStream(sql, tenant, withheld),
+    );
     const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
-  const { columns, rows, isTruncated, elapsedMs, asOf } = await store.query(
-    sql,
-    QUERY_LIMITS,
-    tenant,
-    { withheld, handle: id === undefined ? undefined : formatQueryHandle(exchange, id) },
+  const handle = id === undefined ? undefined : formatQueryHandle(exchange, id);
+  const { columns, rows, isTruncated, elapsedMs, asOf } = await runPaidQuery(exchange, (withheld) =>
+    store.query(sql, QUERY_LIMITS, tenant, { withheld, handle }),
   );
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
   if (format === "csv") {
@@ -136,17 +135,4 @@ function buildStreamHeaders(exchange: Exchange, asOf: SnapshotPosition): string[
 async function handleQuerySchema(exchange: Exchange): Promise<Reply> {
   const { views, timeZone } = await exchange.services.store.describeViews();
   return exchange.document(200, { views, time_zone: timeZone });
-}
-
-/** Scores are what callers pay for: a list of them takes no less than one of them. */
-function listWithheldViews({ principal }: Exchange): readonly string[] {
-  const mayRead = principal.scopes.has("score:read") || principal.scopes.has("admin");
-  return mayRead ? [] : SCORED_VIEWS;
-}
-
-/** @throws ServiceFault `insufficient_scope` when the key may not read the view. */
-export function assertViewReadable(exchange: Exchange, view: string): void {
-  if (!listWithheldViews(exchange).includes(view)) return;
-  const detail = `the view \`${view}\` takes \`score:read\` as well`;
-  throw new ServiceFault("insufficient_scope", detail);
 }

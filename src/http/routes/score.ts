@@ -152,7 +152,7 @@ function completeVerifyBatch(exchange: Exchange, result: VerifyBatchResult): Rep
     tallies.addVerdicts(cell, count);
     answered += count;
   }
-  usage.countBatch(exchange.principal, answered, testCount);
+  usage.countReads(exchange.principal, "verify", answered, testCount);
   return buildBodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
 }
 

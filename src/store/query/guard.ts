@@ -85,7 +85,8 @@ export interface QueryRights {
 
 /**
  * Accepts one reading statement.
- * @returns for a tenant's query the views it reads.
+ * @returns for a tenant's query the views it reads, whose rows the caller narrows; none for an
+ *   administrator's, which may name tables as well.
  * @throws ServiceFault `query_rejected` when `sql` is anything but exactly one reading statement,
  *   `insufficient_scope` when it reads a view that is withheld.
  */
@@ -112,14 +113,18 @@ export async function assertReadOnly(
   }
   const named: QueryNames = { relations: [], ctes: new Set() };
   assertTreeAllowed(tree.statements, isTenants, named);
-  if (!isTenants) return new Set();
-  const views = await assertDocumentedViews(connection, named);
-  const hidden = withheld.find((view) => views.has(view));
+  const views = isTenants ? await assertDocumentedViews(connection, named) : new Set<string>();
+  const names = isTenants ? views : listNames(named);
+  const hidden = withheld.find((view) => names.has(view));
   if (hidden === undefined) return views;
   throw new ServiceFault(
     "insufficient_scope",
     `the view \`${hidden}\` takes \`score:read\` as well`,
   );
+}
+
+function listNames({ relations }: QueryNames): ReadonlySet<string> {
+  return new Set(relations.map(({ table_name: name }) => String(name).toLowerCase()));
 }
 
 function describeParseRefusal(tree: SerialisedQuery): string {

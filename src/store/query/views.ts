@@ -11,11 +11,13 @@ import { SCORE_VIEWS } from "../rows/scores.ts";
 import { USAGE_VIEWS } from "../rows/usage.ts";
 import {
   type BaseTable,
+  buildOwnAgentsCondition,
   CATALOG,
   quoteLiteral,
   type ViewDefinition,
   VISIBLE_ROW_CONDITIONS,
 } from "../view.ts";
+import type { AgentRestriction } from "../../contract/schemas/agents.ts";
 import type { StoreDescription } from "../store.ts";
 
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
@@ -53,7 +55,11 @@ interface TenantScope {
 const PUSHDOWN_BARRIER = "LIMIT 9223372036854775807";
 
 /** The rows of a table that a tenant may see, in the form for FROM. */
-function buildVisibleRowsSql(table: BaseTable, scope: TenantScope): string {
+function buildVisibleRowsSql(
+  table: BaseTable,
+  scope: TenantScope,
+  buildCondition = VISIBLE_ROW_CONDITIONS[table],
+): string {
   const tenant = quoteLiteral(scope.tenant);
   const names = scope.namespaces.map(quoteLiteral).join(", ");
   const owned =
@@ -61,7 +67,7 @@ function buildVisibleRowsSql(table: BaseTable, scope: TenantScope): string {
   const named = names === "" ? "false" : `namespace IN (${names})`;
   const kids = `SELECT kid FROM ${CATALOG}.main.audit_rows
     WHERE event = 'reporter_key.registered' AND tenant = ${tenant}`;
-  const condition = VISIBLE_ROW_CONDITIONS[table]({ tenant, owned, named, kids });
+  const condition = buildCondition({ tenant, owned, named, kids });
   return `(SELECT * FROM ${CATALOG}.main.${table} WHERE ${condition} ${PUSHDOWN_BARRIER})`;
 }
 
@@ -94,6 +100,20 @@ export async function buildTableSource(
   return tenant === undefined
     ? table
     : buildVisibleRowsSql(table, await readTenantScope(connection, tenant));
+}
+
+/** A table of scores in FROM; without `analytics:read` only rows of the tenant's own agents are left. */
+export async function buildScoreSource(
+  connection: Connection,
+  table: "agent_rows" | "score_day_rows",
+  { tenant, isAnalyst }: AgentRestriction,
+): Promise<string> {
+  if (tenant === undefined || isAnalyst) return buildTableSource(connection, table, tenant);
+  return buildVisibleRowsSql(
+    table,
+    await readTenantScope(connection, tenant),
+    buildOwnAgentsCondition,
+  );
 }
 
 /** The tenant's namespaces and keys as of now. */

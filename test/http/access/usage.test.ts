@@ -33,8 +33,9 @@ it("reads are paid by kind, those about test agents and reports are free", () =>
   meter.countHandshake(ACME, AGENT, AGENT);
   meter.countHandshake(ACME, TEST_AGENT, AGENT);
   meter.countHandshake(ACME, AGENT, TEST_AGENT);
-  meter.countBatch(ACME, 10, 4);
-  meter.countBatch(ACME, 0, 0);
+  meter.countReads(ACME, "verify", 10, 4);
+  meter.countReads(ACME, "list", 0, 0);
+  meter.countReads(ACME, "query", 1, 0);
   meter.countOutcomes(ACME, 3);
   expect(meter.rows("m")).toEqual([
     {

@@ -158,7 +158,7 @@ async function loadCurrentCounts(signal: AbortSignal) {
   const queue = { state: "open", limit: REVIEWS_MAX };
   const [open, agents] = await Promise.all([
     catchAsUndefined(getDocument<{ reviews: unknown[] }>("/v1/reviews", queue, signal)),
-    catchAsUndefined(getDocument<{ total: number }>("/v1/agents", { limit: 1 }, signal)),
+    catchAsUndefined(getDocument<{ total: number }>("/v1/agents", { limit: 0 }, signal)),
   ]);
   return { open: open?.reviews.length, agents: agents?.total };
 }

@@ -28,11 +28,22 @@ type TenantFilter = keyof typeof TENANT_FILTER_LABELS;
 /** Share of a quota from which on it is nearly used, as the service's log and alert have it. */
 const QUOTA_NEAR_SHARE = 0.8;
 
-export const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;
+export const READ_KINDS = [
+  "verify",
+  "check",
+  "handshake",
+  "explain",
+  "list",
+  "history",
+  "query",
+  "export",
+] as const satisfies readonly (keyof UsageCounts)[];
+
+type UsageCounts = UsageReport["rows"][number]["reads"];
 
 interface TenantUsageSums {
   readonly paid_reads: number;
-  readonly reads: Readonly<Record<(typeof READ_KINDS)[number], number>>;
+  readonly reads: Readonly<UsageCounts>;
   readonly test_reads: number;
   readonly outcomes_reported: number;
 }
