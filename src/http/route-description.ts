@@ -22,8 +22,11 @@ export interface RouteDescription {
   /** Of a route that is open to all: a key is read where one is sent. */
   readonly isKeyOptional?: boolean;
   readonly rateClass?: RateClass;
-  /** A paid read beside those of the rate class `score`: refused once the tenant's quota is used up. */
-  readonly isPaidRead?: boolean;
+  /**
+   * A paid read beside those of the rate class `score`: refused once the tenant's quota is used up.
+   * `by_view`: where the view that is read has current scores; the handler refuses then.
+   */
+  readonly isPaidRead?: true | "by_view";
   readonly body?: RouteBody;
   /** Query parameters by name, with their meaning. Asynchronous or `GET` routes only. */
   readonly query?: Readonly<Record<string, RouteParameter>>;

@@ -30,7 +30,7 @@ const isScopeRequired = ({ access }: RouteDescription): boolean =>
   access !== "none" && access !== "key";
 /** Limits and what is left of them: of the key's rate, or of its tenant's quota. */
 const isLimited = ({ rateClass, isPaidRead }: RouteDescription): boolean =>
-  rateClass !== undefined || isPaidRead === true;
+  rateClass !== undefined || isPaidRead !== undefined;
 const hasBody = ({ body }: RouteDescription): boolean => body !== undefined;
 
 /** Problems by status, as far as every route of a kind may give them. */

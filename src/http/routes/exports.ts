@@ -45,7 +45,10 @@ export const EXPORT_ROUTES: readonly Route[] = [
     ...SHARED,
     name: "export_day",
     path: "/v1/export/{view}",
-    summary: "One day of a view as a Parquet file, or all of a view without days",
+    summary:
+      "One day of a view as a Parquet file, or all of a view without days; of a view of current scores " +
+      "a paid read",
+    isPaidRead: "by_view",
     query: { day: "The day, as `2026-01-31`; required for a view with days", ...QUERY },
     responses: { 200: { description: "The file", mediaType: PARQUET } },
     isFixedFormat: true,

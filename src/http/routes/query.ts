@@ -29,8 +29,9 @@ export const QUERY_ROUTES: readonly Route[] = [
     path: "/v1/query",
     summary:
       "One read-only SELECT over the tenant's rows, for an administrator over all; " +
-      "with `Accept: application/x-ndjson` a stream of any length",
+      "with `Accept: application/x-ndjson` a stream of any length. Over a view of current scores a paid read",
     access: "analytics:read",
+    isPaidRead: "by_view",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
     query: {
       min_position: "Waits until the journal is in the rows up to here; 504 after 5 s",

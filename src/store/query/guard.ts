@@ -123,8 +123,16 @@ export async function assertReadOnly(
   );
 }
 
+/** Names in FROM, of whatever schema, and the views over the tables among them. */
 function listNames({ relations }: QueryNames): ReadonlySet<string> {
-  return new Set(relations.map(({ table_name: name }) => String(name).toLowerCase()));
+  const names = new Set(relations.map(({ table_name: name }) => String(name).toLowerCase()));
+  for (const [view, { sql }] of Object.entries(VIEWS)) {
+    sql((table) => {
+      if (names.has(table)) names.add(view);
+      return table;
+    });
+  }
+  return names;
 }
 
 function describeParseRefusal(tree: SerialisedQuery): string {
