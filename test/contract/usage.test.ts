@@ -101,6 +101,13 @@ it("a payload gives its rows back, in parts of a bounded size", () => {
   expect(parts.flatMap(decodeUsage)).toEqual(many);
 });
 
+it("a payload of a release that knew fewer kinds has none of the others", () => {
+  const written = { day: "2026-01-31", key: "k", tenant: "t", verify: 4, explain: 2 };
+  const [row] = decodeUsage(Buffer.from(JSON.stringify({ v: 1, meter: "a", rows: [written] })));
+  expect(row).toMatchObject({ ...createUsageCounts(), verify: 4, explain: 2 });
+  expect(countPaidReads(row!)).toBe(6);
+});
+
 it("a payload of another version is refused, a count that is none is nothing", () => {
   expect(() => decodeUsage(Buffer.from('{"v":2,"meter":"a","rows":[]}'))).toThrow(/version 2/);
   const odd = { day: "2026-01-31", key: "k", tenant: "t", verify: -1, check: 1.5, explain: "7" };

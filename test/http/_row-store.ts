@@ -26,7 +26,7 @@ export class RowStore implements Store {
   /** Tenants that were asked for; undefined stands for all. */
   readonly tenants: (string | undefined)[] = [];
 
-  /** Views that the last asker's scopes do not cover. */
+  /** Views that the last query was not to read. */
   withheld: readonly string[] = [];
 
   async readUsage() {
@@ -45,6 +45,10 @@ export class RowStore implements Store {
     this.handle = handle;
     this.tenants.push(tenant);
     this.withheld = withheld;
+    const hidden = withheld.find((view) => new RegExp(`\\b${view}\\b`).test(sql));
+    if (hidden !== undefined) {
+      throw new ServiceFault("insufficient_scope", `the view \`${hidden}\` takes more`);
+    }
     if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
     return {
       columns: [

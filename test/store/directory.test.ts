@@ -84,6 +84,20 @@ describe("agents", () => {
   });
 });
 
+test("without `analytics:read` an agent is listed that was asked about, reported on or is owned", async () => {
+  const namesOf = async (tenant: string, isAnalyst: boolean) =>
+    (await agentsOf(tenant, { isAnalyst })).agents.map(({ agent_id: agent }) => agent);
+  // Another tenant reports of it in its own name: an analyst sees who, a reader does not.
+  const known = await namesOf("acme", true);
+  const own = await namesOf("acme", false);
+  expect(known).toEqual(expect.arrayContaining(own));
+  expect(own).toEqual(["agent://acme-shop/buyer", "agent://acme-shop/buyer-buyer"]);
+  expect((await agentsOf("acme", { isAnalyst: false, limit: 0 })).total).toBe(own.length);
+  expect(await namesOf("third", false)).toEqual(["agent://acme-shop/buyer"]);
+  expect(await namesOf("nobody", false)).toEqual([]);
+  expect(await namesOf("x' OR true --", false)).toEqual([]);
+});
+
 describe("outcomes", () => {
   test("come newest first, each once", async () => {
     const all = await outcomesOf(undefined);

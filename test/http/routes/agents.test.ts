@@ -116,6 +116,62 @@ describe("agents over HTTP", () => {
   });
 });
 
+describe("a key that may only read scores", () => {
+  let reader = "";
+  beforeAll(async () => {
+    reader = (await send("POST", "/v1/keys", { tenant: "reader", scopes: ["score:read"] })).body
+      .key;
+  });
+
+  const paid = async () => {
+    const { body } = await send("GET", "/v1/usage", undefined, reader);
+    return body.keys[0].reads as Record<string, number>;
+  };
+
+  it("finds no agent of another tenant, however it asks", async () => {
+    const orders = ["name", "score", "-score", "-outcomes", "-last_outcome"];
+    const queries = [
+      "limit=1000",
+      "prefix=agent://shop/",
+      "contains=o",
+      "tier=REVIEW",
+      "limit=0",
+      ...orders.map((order) => `order=${order}&after=${encodeURIComponent("0~agent://")}`),
+      ...orders.map((order) => `order=${order}&after=${encodeURIComponent("999999~a")}`),
+    ];
+    for (const query of queries) {
+      const page = await read<Page>(`/v1/agents?${query}`, reader);
+      expect([query, page.agents, page.total, page.next]).toEqual([query, [], 0, null]);
+    }
+    const history = `/v1/agents/${encodeURIComponent("agent://shop/one")}/history`;
+    expect(await read<object>(history, reader)).toMatchObject({ days: [] });
+    // An empty page that a tier or a score has chosen tells something of scores.
+    expect(await paid()).toMatchObject({ list: 5, history: 0 });
+  });
+
+  it("lists what it has asked about, each agent a read", async () => {
+    const before = await paid();
+    for (const subject of ["agent://shop/one", "agent://market/three"]) {
+      expect((await send("POST", "/v1/check", { subject, stakes: 5 }, reader)).status).toBe(200);
+    }
+    const total = async () => (await read<Page>("/v1/agents?limit=0", reader)).total;
+    await expect.poll(total, { timeout: WAIT_MS_MAX }).toBe(2);
+    expect(await paid(), "the total is free").toMatchObject({ list: before["list"] });
+    const page = await read<Page>("/v1/agents?order=-score", reader);
+    expect(page.agents.map(({ agent_id: agent }) => agent).toSorted()).toEqual([
+      "agent://market/three",
+      "agent://shop/one",
+    ]);
+    await read("/v1/agents?limit=1", reader);
+    const headers = { authorization: `Bearer ${reader}`, "if-none-match": "*" };
+    const head = await fetch(`${service.url}/v1/agents`, { method: "HEAD", headers });
+    expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, null, ""]);
+    expect(await paid()).toMatchObject({ list: before["list"]! + 5, check: 2 });
+    await read(`/v1/agents/${encodeURIComponent("agent://shop/one")}/history?days=400`, reader);
+    expect(await paid()).toMatchObject({ history: 1 });
+  });
+});
+
 describe("outcomes over HTTP", () => {
   it("are listed newest first, by subject and reporter, a tenant's own", async () => {
     const found = await outcomes(acme);

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { call, problemIn } from "../_client.ts";
 import { describeAdapters, openTestServer, START_MS, type TestServer } from "../_setup.ts";
+import type { QueryOptions } from "../../../src/store/store.ts";
+import { SCORED_VIEWS } from "../../../src/contract/views.ts";
 import { RowStore } from "../_row-store.ts";
 
 const NDJSON = { accept: "application/x-ndjson" };
@@ -13,6 +15,15 @@ const sql = "select subject from outcomes";
 /** A store whose streams are as long as somebody takes from them. */
 class LongStore extends RowStore {
   taken = 0;
+  /** What ends queries that have been admitted. */
+  fault: ServiceFault | undefined = undefined;
+
+  override async query(asked: string, limits?: unknown, tenant?: string, more: QueryOptions = {}) {
+    const result = await super.query(asked, limits, tenant, more);
+    if (this.fault !== undefined) throw this.fault;
+    await this.hold;
+    return result;
+  }
 
   override async openStream(asked: string, tenant?: string, withheld?: readonly string[]) {
     const opened = await super.openStream(asked, tenant, withheld);
@@ -204,14 +215,55 @@ describeAdapters("queries", (adapter) => {
   });
 
   it("withholds scores from keys without the scope for scores", async () => {
-    await query({ sql });
-    expect(store.withheld).toEqual([]);
     const analyst = await service.makeKey(["analytics:read"]);
-    await call(service, "/v1/query", { body: { sql }, key: analyst });
-    expect(store.withheld).toEqual(["agents", "scores_daily"]);
-    await call(service, "/v1/query", { body: { sql }, key: analyst, headers: NDJSON });
-    expect(store.withheld).toEqual(["agents", "scores_daily"]);
-    await call(service, "/v1/query", { body: { sql }, key: service.admin });
-    expect(store.withheld).toEqual([]);
+    for (const headers of [{}, NDJSON]) {
+      await call(service, "/v1/query", { body: { sql }, key: analyst, headers });
+      expect(store.withheld).toEqual(SCORED_VIEWS);
+      for (const view of SCORED_VIEWS) {
+        const body = { sql: `select * from ${view}` };
+        const refused = await call(service, "/v1/query", { body, key: analyst, headers });
+        expect(problemIn(refused).code).toBe("insufficient_scope");
+        expect((await query(body, headers)).status).toBe(200);
+      }
+    }
+  });
+
+  it("counts a query and a file of current scores as one read each, and no other", async () => {
+    const counted = async () => (await call(service, "/v1/usage")).json.keys[0].reads;
+    const before = await counted();
+    const ask = (text: string, headers = {}) => query({ sql: text }, headers);
+    const read = (route: string) => call(service, `/v1/export/${route}`);
+    await ask("select * from outcomes");
+    await ask("select * from decisions");
+    await read("scores_daily/days");
+    await read("decisions?day=2026-01-31");
+    expect(await counted()).toEqual(before);
+    for (const text of ["select * from agents", "select x from scores_daily"]) {
+      for (const headers of [{}, NDJSON]) expect((await ask(text, headers)).status).toBe(200);
+    }
+    // The text of a rejection comes of the rows; that of a store that is away does not.
+    store.fault = new ServiceFault("query_rejected", "could not convert 712.5");
+    expect((await ask("select * from agents")).status).toBe(422);
+    store.fault = new ServiceFault("store_unavailable", "no store");
+    expect((await ask("select * from agents")).status).toBe(503);
+    store.fault = undefined;
+    await read("agents");
+    await read("scores_daily?day=2026-01-31");
+    const { query: queries, export: files } = before;
+    expect(await counted()).toEqual({ ...before, query: queries + 5, export: files + 2 });
+  });
+
+  it("counts nothing for an answer that comes too late", async () => {
+    const counted = async () => (await call(service, "/v1/usage")).json.keys[0].paid_reads;
+    const before = await counted();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.hold = promise;
+    const headers = { "x-deadline-ms": "20" };
+    const late = await query({ sql: "select * from agents" }, headers);
+    expect(problemIn(late).code).toBe("deadline_exceeded");
+    store.hold = undefined;
+    resolve();
+    expect((await query({ sql })).status).toBe(200);
+    expect(await counted()).toBe(before);
   });
 });

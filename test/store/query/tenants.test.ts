@@ -3,8 +3,10 @@
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceFault } from "../../../src/contract/faults.ts";
+import { PAID_VIEWS, SCORED_VIEWS } from "../../../src/contract/views.ts";
 import type { OpenStore } from "../../../src/store/client.ts";
 import { VIEWS, buildViewQuery } from "../../../src/store/query/views.ts";
+import type { ViewDefinition } from "../../../src/store/view.ts";
 import { LIMITS, openStoreCore } from "../_fixtures.ts";
 import { MARK, openTenants } from "../_tenants.ts";
 
@@ -32,6 +34,31 @@ async function outcomeOf(sql: string): Promise<string> {
     return `refused: ${(error as ServiceFault).detail}`;
   }
 }
+
+/** Queries in which only a parser finds the view. */
+const WAYS_TO_SCORES = [
+  "FROM scores_daily",
+  'SELECT * FROM "agents"',
+  "SELECT * FROM AgEnTs",
+  "SELECT * FROM 'agents'",
+  "SELECT * FROM E'\\x61gents'",
+  "TABLE agents",
+  "SUMMARIZE agents",
+  "SUMMARIZE SELECT * FROM agents",
+  "FROM (DESCRIBE agents)",
+  "WITH t AS (FROM agents) FROM t",
+  "WITH RECURSIVE t AS (SELECT 1 UNION SELECT max(score) FROM agents) FROM t",
+  "SELECT (SELECT max(score) FROM agents)",
+  "SELECT 1 WHERE EXISTS (FROM agents WHERE score > 1)",
+  "VALUES ((SELECT max(score) FROM agents))",
+  "SELECT * FROM range((SELECT max(score)::INT FROM agents))",
+  "SELECT o.* FROM outcomes AS o, LATERAL (SELECT max(score) FROM agents)",
+  "FROM outcomes POSITIONAL JOIN agents",
+  "SELECT * FROM (FROM agents) AS outcomes",
+  "PIVOT agents ON tier USING count(*)",
+  "UNPIVOT agents ON score",
+  "SELECT error(agent || score) FROM agents",
+];
 
 describe("a tenant's key", () => {
   test("sees what it reported and what is told of its namespaces; the operator all", async () => {
@@ -64,13 +91,31 @@ describe("a tenant's key", () => {
     expect(await rowsOf(sql, "nobody")).toEqual([]);
   });
 
-  test("does not read scores without the scope for scores, however it asks", async () => {
-    for (const view of ["agents", "AGENTS", "scores_daily"]) {
-      for (const sql of [`FROM ${view}`, `WITH t AS (FROM ${view}) FROM t`]) {
-        const asked = store.query(sql, LIMITS, "acme", { withheld: ["agents", "scores_daily"] });
-        await expect(asked).rejects.toMatchObject({ code: "insufficient_scope" });
-      }
+  test.each(WAYS_TO_SCORES)("a withheld view is known in %s", async (sql) => {
+    for (const tenant of ["acme", undefined]) {
+      const asked = store.query(sql, LIMITS, tenant, { withheld: PAID_VIEWS });
+      await expect(asked).rejects.toMatchObject({ code: "insufficient_scope" });
     }
+  });
+
+  test.each(["FROM main.agents", "FROM agent_rows", "EXPLAIN ANALYZE FROM agents"])(
+    "an administrator's %s names a withheld view, a tenant's is no query",
+    async (sql) => {
+      const ask = (tenant?: string) => store.query(sql, LIMITS, tenant, { withheld: PAID_VIEWS });
+      await expect(ask()).rejects.toMatchObject({ code: "insufficient_scope" });
+      await expect(ask("acme")).rejects.toMatchObject({ code: "query_rejected" });
+    },
+  );
+
+  test.each(["SELECT 'agents' AS agents", "FROM agents_daily", "FROM pragma_table_info('agents')"])(
+    "%s names none",
+    async (sql) => {
+      const asked = store.query(sql, LIMITS, "acme", { withheld: SCORED_VIEWS });
+      expect((await asked).rows.length).toBeGreaterThan(0);
+    },
+  );
+
+  test("reads what is not withheld", async () => {
     const [[count]] = (
       await store.query("SELECT count(*) FROM outcomes", LIMITS, "acme", { withheld: ["agents"] })
     ).rows as [[number]];
@@ -91,6 +136,17 @@ describe("a tenant's key", () => {
     expect(Buffer.from(all).includes(MARK)).toBe(true);
     expect(Buffer.from(own).includes(MARK)).toBe(false);
   });
+});
+
+test("views say whether their rows hold scores, as their columns do", () => {
+  const hasScore = ([, { columns }]: [string, ViewDefinition]) =>
+    columns.some(([name]) => /^(score|tier|\w+_score|failure_probability)$/.test(name));
+  const scored = Object.entries(VIEWS).filter(hasScore);
+  expect(scored.map(([view]) => view).toSorted()).toEqual([...SCORED_VIEWS].toSorted());
+  const isLogged = ([, { columns }]: [string, ViewDefinition]) =>
+    columns.some(([name]) => name === "request_id");
+  const current = scored.filter((view) => !isLogged(view)).map(([view]) => view);
+  expect(current.toSorted()).toEqual([...PAID_VIEWS].toSorted());
 });
 
 const BASE_TABLES = [
