@@ -1,4 +1,4 @@
-// What each route gives of scores, and a valid request to it: the table that the tests of paid reads drive.
+// Table of routes for the tests of paid reads: which scores each gives, and valid requests to it.
 import { buildMessageExample } from "../../../src/http/openapi/examples.ts";
 import type { Route } from "../../../src/http/route.ts";
 

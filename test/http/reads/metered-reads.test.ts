@@ -27,7 +27,8 @@ beforeAll(async () => {
   for (const [n, subject] of AGENTS.entries()) {
     const told = { reporter: "agent://voice/v", stakes: 10, grade: "counterparty" };
     const body = { ...told, subject, outcome: n % 3 === 0 ? 0 : 1 };
-    expect((await admin.ask("/v1/outcomes", { key, body })).status).toBe(201);
+    const { status, text } = await admin.ask("/v1/outcomes", { key, body });
+    if (status !== 201) throw new Error(text);
   }
   const isListed = async () =>
     expect((await admin.ask("/v1/agents?limit=0", { key })).json.total).toBeGreaterThan(39);
@@ -108,7 +109,7 @@ function makeRequest(kind: number, variant: number): Request {
           status === 200 ? { list: Math.max(1, json.agents.length) } : {},
       }),
     ],
-    // Another agent's name may begin with this one's, as `seller-1` does those of ten others.
+    // One agent's: its name begins no other's.
     [0.01, () => ({ path: `/v1/agents?prefix=${AGENTS[39]}`, method: "HEAD", count: one("list") })],
     [
       0.03,
