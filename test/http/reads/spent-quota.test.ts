@@ -163,6 +163,24 @@ it("every route is in the table, and the table has no other", () => {
   expect(listUnknownNames(ROUTES)).toEqual([]);
 });
 
+it("a report, a link to one and a replay are one explanation each", async () => {
+  const id = encodeURIComponent(AGENT);
+  const explained = async () =>
+    (await ask("GET", "/v1/usage", undefined, about.key)).keys[0].reads.explain as number;
+  const before = await explained();
+  await ask("GET", `/v1/agents/${id}/report?format=json`, undefined, about.key);
+  await ask("POST", `/v1/agents/${id}/report/links`, {}, about.key);
+  await ask("POST", `/v1/decisions/${about.requestId}/replay`, {}, about.key);
+  expect(await explained()).toBe(before + 3);
+  // The log, an opened link and test agents are free.
+  await ask("GET", `/v1/decisions/${about.requestId}/trace`, undefined, about.key);
+  const opened = { method: "GET", path: `/v1/shared-reports?token=${about.linkToken}` };
+  expect((await send(opened)).status).toBe(200);
+  const free = encodeURIComponent("agent://test/refuse");
+  await ask("GET", `/v1/agents/${free}/report?format=json`, undefined, about.key);
+  expect(await explained()).toBe(before + 3);
+});
+
 it(
   "no route gives a score once the quota is used up, and paid routes do before",
   async () => {
