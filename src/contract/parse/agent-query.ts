@@ -25,7 +25,7 @@ export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tena
     order: readChoice(query, "order", AGENT_ORDERS) ?? "name",
     after: parseAgentCursor(query.get("after")),
     // Of no agents the total is left.
-    limit: query.get("limit") === "0" ? 0 : parseLimit(query.get("limit")),
+    limit: parseLimit(query.get("limit"), undefined, undefined, 0),
   };
 }
 

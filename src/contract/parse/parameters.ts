@@ -20,11 +20,12 @@ export function parseLimit(
   text: string | null,
   whenMissing = LIST_LIMIT_DEFAULT,
   max = LIST_LIMIT_MAX,
+  min = 1,
 ): number {
   if (text === null) return whenMissing;
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= max) return limit;
-  return throwInvalidParameter(`\`limit\` must be 1 to ${max}`);
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (limit >= min && limit <= max) return limit;
+  return throwInvalidParameter(`\`limit\` must be ${min} to ${max}`);
 }
 
 /** Reporters of an answer about who vouches for whom: more cannot be told apart in a picture. */

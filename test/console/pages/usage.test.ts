@@ -86,7 +86,7 @@ describe("Usage", needs("chromium"), () => {
     expect(await keys.count()).toBe(1);
     const { keys: used } = await stage.ask<UsageReport>("GET", "/v1/usage");
     const { key_id: id } = used.find(({ tenant }) => tenant === "acme")!;
-    expect(await keys.first().textContent()).toBe(`${id}9900000`);
+    expect(await keys.first().textContent()).toBe(`${id}99000000000`);
     const hrefs = await page
       .locator(".facts a")
       .evaluateAll((links) => links.map((link) => link.getAttribute("href")));

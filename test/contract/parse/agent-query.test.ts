@@ -23,10 +23,15 @@ describe("a query for agents", () => {
     });
   });
 
+  it("takes a page of no agents, for the total", () => {
+    expect(agents("limit=0")).toMatchObject({ limit: 0 });
+  });
+
   it.each([
     ["tier=E", "`tier` must be one of"],
     ["order=risk", "`order` must be one of"],
-    ["limit=0", "`limit` must be 1 to 1000"],
+    ["limit=1001", "`limit` must be 0 to 1000"],
+    ["limit=-1", "`limit` must be 0 to 1000"],
     ["prefix=", "`prefix` must be 1 to"],
     [`contains=${"x".repeat(600)}`, "`contains` must be 1 to"],
     ["after=agent://a/b", "`after` must be"],
