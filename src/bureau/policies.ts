@@ -11,6 +11,7 @@ import {
   convertShareToBps,
 } from "../contract/stakes-policy.ts";
 import type { StakesTerms } from "../contract/stakes-policy.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
 import { createActivePolicy } from "../policy/active-policy.ts";
 import type { ActivePolicy } from "../policy/active-policy.ts";
 import type { PolicyBook } from "../policy/policy-book.ts";
@@ -26,12 +27,13 @@ export interface TenantPoliciesOptions {
   readonly clock: () => number;
 }
 
-/** A policy's rules, and the amounts that decide, in the tenant's unit. */
+/** A policy's rules, the amounts that decide, in the tenant's unit, and the minimum scores. */
 function describeRules({
   version,
   policy,
   terms,
-}: ActivePolicy): Pick<PolicyDocument, "version" | "policy" | "stakes_in_force"> {
+  levelMinimums,
+}: ActivePolicy): Omit<PolicyDocument, "tenant" | "set_by" | "set_at"> {
   const { connect, L2, L3 } = terms;
   const stakes = {
     unit: connect.unit,
@@ -40,7 +42,17 @@ function describeRules({
     L2: describeTerms(L2),
     L3: describeTerms(L3),
   };
-  return { version, policy, stakes_in_force: stakes };
+  const describe = (level: ToolLevel) => {
+    const { enforce, minimum_score: named } = policy.levels[level];
+    return { internal_score: levelMinimums[level], enforced: enforce && named !== null };
+  };
+  const minimums = {
+    L0: describe("L0"),
+    L1: describe("L1"),
+    L2: describe("L2"),
+    L3: describe("L3"),
+  };
+  return { version, policy, stakes_in_force: stakes, minimum_scores_in_force: minimums };
 }
 
 function describeTerms(terms: StakesTerms): PolicyDocument["stakes_in_force"]["L2"] {

@@ -2,6 +2,7 @@
 // let through, what a thin record draws, from where on it is denied. Thin history can ask for a
 // second look and never more; only risk denies. The operator's word may stand in for a thin record.
 import type { StakesPolicy } from "./stakes-policy.ts";
+import { SCORE_MIN } from "./units.ts";
 import type { ToolLevel } from "./vocabulary.ts";
 
 /**
@@ -32,7 +33,7 @@ export interface LevelPolicy {
    * scoring config, a number of the tenant's own, or never.
    */
   deny_from: "fitted" | "never" | number;
-  /** Minimum internal score, 300 to 850, for keys that name none; null for none. */
+  /** Minimum internal score, 300 to 850, beside one that the key names; null for none. */
   minimum_score: number | null;
   /** Whether stakes count as in `check`, by the level's own terms; where none are named, those assumed. */
   counts_stakes: boolean;
@@ -78,14 +79,22 @@ export interface Policy {
 }
 
 /**
- * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
- * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
+ * What stood as a key's minimum before defaults followed the policy: in keys and decisions of then, reported and
+ * never enforced.
  */
-export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
-  L0: 300,
-  L1: 300,
+export const FORMER_MINIMUM_SCORES: Readonly<Record<ToolLevel, number>> = {
+  L0: SCORE_MIN,
+  L1: SCORE_MIN,
   L2: 507,
   L3: 550,
+};
+
+/** Minimum scores of a key that names none: the floor of the scale, which every score meets. */
+export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
+  L0: SCORE_MIN,
+  L1: SCORE_MIN,
+  L2: SCORE_MIN,
+  L3: SCORE_MIN,
 };
 
 const OPEN_LEVEL: LevelPolicy = {

@@ -5,7 +5,7 @@ export interface Principal {
   keyId: string;
   tenant: string;
   scopes: ReadonlySet<Scope>;
-  /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`. */
+  /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`; 300: the key names none. */
   minimumScores: Readonly<Record<ToolLevel, number>>;
   isShadow: boolean;
   /** Whether the operator vouches for what comes with the key. */

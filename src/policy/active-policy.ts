@@ -6,6 +6,8 @@ import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy } from "../contract/policy.ts";
 import { resolveStakesTerms } from "../contract/stakes-policy.ts";
 import type { TermsByLevel } from "../contract/stakes-policy.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
+import { resolveLevelMinimums } from "./level-minimums.ts";
 import { buildVouchedNamespaces } from "./vouching.ts";
 import type { VouchedNamespace } from "./vouching.ts";
 
@@ -17,6 +19,8 @@ export interface ActivePolicy {
   readonly vouched: readonly VouchedNamespace[];
   /** What `policy.stakes` says, filled in and in the bureau's unit of account. */
   readonly terms: TermsByLevel;
+  /** Minimum internal score of each level for keys that name none (SPEC §2.3 `threshold_met`). */
+  readonly levelMinimums: Readonly<Record<ToolLevel, number>>;
 }
 
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
@@ -34,8 +38,14 @@ export function createActivePolicy(policy: Policy): ActivePolicy {
 }
 
 /** What follows from a policy, in the form that a verdict reads. */
-export function deriveRules(policy: Policy): Pick<ActivePolicy, "vouched" | "terms"> {
-  return { vouched: buildVouchedNamespaces(policy), terms: resolveStakesTerms(policy.stakes) };
+export function deriveRules(
+  policy: Policy,
+): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums"> {
+  return {
+    vouched: buildVouchedNamespaces(policy),
+    terms: resolveStakesTerms(policy.stakes),
+    levelMinimums: resolveLevelMinimums(policy),
+  };
 }
 
 /** The shipped policy for everyone: bureaus without a policy book. */

@@ -123,7 +123,7 @@ function divide(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-type RuledPolicy = Pick<ActivePolicy, "policy" | "terms" | "vouched">;
+type RuledPolicy = Omit<ActivePolicy, "version">;
 
 function handleConnection(active: RuledPolicy): (each: BacktestCase) => Handling {
   const connection = createConnection(active);

@@ -1,7 +1,6 @@
 // Queries to a tenant's policy: fills the rule inputs of one tool level from an agent's score, and finds the
 // most sensitive level that the policy allows. Pure; allocates nothing.
-import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
-import type { LevelPolicy } from "../contract/policy.ts";
+import { SCORE_MIN } from "../contract/units.ts";
 import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
@@ -18,18 +17,13 @@ export type PolicyScore = PolicyRisk & VouchableRecord & { readonly scoreInterna
 
 /** A request as a policy sees it. One object is reused on the hot path. */
 export interface PolicyQuery extends VouchingQuery {
-  readonly active: Pick<ActivePolicy, "policy" | "vouched" | "terms">;
+  readonly active: Pick<ActivePolicy, "policy" | "vouched" | "terms" | "levelMinimums">;
   readonly reading: PolicyScore;
   readonly stakes: number;
-  /** Of the API key. */
+  /** Of the API key; 300: it names none. */
   readonly minimumScores: Readonly<Record<ToolLevel, number>>;
   /** Inputs of the level that was filled last. */
   readonly rules: RuleInputs;
-}
-
-/** Higher of the key's and the policy's minimum internal score. */
-function selectMinimumScore(level: LevelPolicy, keyMinimum: number): number {
-  return Math.max(keyMinimum, level.minimum_score ?? 0);
 }
 
 /** Fills the inputs of the rules for one level, with provenance that holds. */
@@ -37,9 +31,8 @@ export function fillRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleIn
   const { rules, reading, stakes } = query;
   const level = query.active.policy.levels[toolLevel];
   const keyMinimum = query.minimumScores[toolLevel];
-  // The default minimum of a key follows from the shipped bounds. Under a policy with other bounds it would
-  // change nothing, so it is reported (`threshold_met`) and not enforced.
-  const enforcedMinimum = keyMinimum === MINIMUM_SCORES_DEFAULT[toolLevel] ? 0 : keyMinimum;
+  // Only a minimum that the key or the policy names is enforced: a default one is only reported.
+  const enforcedMinimum = Math.max(keyMinimum, level.minimum_score ?? SCORE_MIN);
   const vouching = findVouching(query, toolLevel);
   rules.toolLevel = toolLevel;
   rules.level = level;
@@ -49,8 +42,9 @@ export function fillRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleIn
   rules.isThinAllowed = level.thin === "allow";
   rules.stakes = stakes;
   rules.scoreInternal = Math.round(reading.scoreInternal);
-  rules.scoreMinimum = selectMinimumScore(level, keyMinimum);
-  rules.isMinimumMet = rules.scoreInternal >= selectMinimumScore(level, enforcedMinimum);
+  rules.scoreMinimum =
+    keyMinimum > SCORE_MIN ? enforcedMinimum : query.active.levelMinimums[toolLevel];
+  rules.isMinimumMet = rules.scoreInternal >= enforcedMinimum;
   rules.failureCode = "";
   rules.areSourcesVerified = true;
   rules.allowUpTo = level.allow_up_to;

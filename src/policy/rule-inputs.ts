@@ -32,10 +32,10 @@ export interface RuleInputs {
   terms: StakesTerms;
   isThinAllowed: boolean;
   stakes: number;
-  /** Rounded score of the agent, and the higher minimum of key and policy. */
+  /** Rounded score of the agent, and the minimum that `threshold_met` compares it with. */
   scoreInternal: number;
   scoreMinimum: number;
-  /** Not `threshold_met` of the wire: a shipped minimum counts there, but not here (policy-query.ts). */
+  /** Whether the score meets the minimum that the key or the policy names: a default one is not enforced. */
   isMinimumMet: boolean;
   /** Code of broken or doubtful provenance; empty where it holds or was not assessed. */
   failureCode: FindingCode | "";

@@ -46,8 +46,10 @@ export function isReviewRequired(ruling: Ruling, rules: RuleInputs): boolean {
   return findLevelDecisionIndex(rules) === DECISION.escalate;
 }
 
-/** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
-export const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
+/** Failure probability above which an agent's risk is `CRITICAL`. */
+export const CRITICAL_ABOVE = 0.4;
+/** Upper bounds (inclusive) of the failure probability of the other risk levels. */
+export const RISK_BOUNDS = [0.05, 0.15, CRITICAL_ABOVE] as const;
 
 /** Index into RISK_LEVELS of a failure probability; the bounds are 5, 15 and 40 %. */
 export function computeRiskIndex(failureProbability: number): number {

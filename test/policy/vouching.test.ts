@@ -243,15 +243,13 @@ describe("the verdict", () => {
     expect(loosened).toBeGreaterThan(100);
   });
 
-  it("holds to a minimum that somebody named, and to none that follows from the shipped bounds", () => {
-    const shipped = { L0: 300, L1: 300, L2: 507, L3: 550 };
+  it("holds to a minimum that somebody named, and to none that follows from a level's bound", () => {
     const score = fc.integer({ min: 300, max: 850 });
     const cases = fc.tuple(fc.constantFrom(...TOOL_LEVELS), score, score, fc.option(score));
     fc.assert(
       fc.property(cases, ([name, own, keyMinimum, minimum]) => {
         const level = { ...DEFAULT_POLICY.levels[name], minimum_score: minimum };
-        const named = keyMinimum === shipped[name] ? 300 : keyMinimum;
-        const isMet = own >= Math.max(named, minimum ?? 300);
+        const isMet = own >= Math.max(keyMinimum, minimum ?? 300);
         const policyLevels = { ...DEFAULT_POLICY.levels, [name]: level };
         const isMetBy = (minimums: number) => {
           const query = queryAt({
@@ -262,7 +260,7 @@ describe("the verdict", () => {
           return fillRuleInputs(query, name).isMinimumMet;
         };
         expect(isMetBy(keyMinimum)).toBe(isMet);
-        expect(isMetBy(shipped[name])).toBe(own >= (minimum ?? 300));
+        expect(isMetBy(MINIMUM_SCORES_DEFAULT[name])).toBe(own >= (minimum ?? 300));
       }),
     );
   });

@@ -12,6 +12,7 @@ import { ReviewDecisionCache } from "../../src/bureau/reviews/decision-cache.ts"
 import { openBureau } from "../../src/bureau/open.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../src/contract/policy.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import type {
@@ -73,7 +74,7 @@ export const principal: Principal = {
   keyId: "spec",
   tenant: "operator",
   scopes: new Set(["admin"]),
-  minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
+  minimumScores: MINIMUM_SCORES_DEFAULT,
   isShadow: false,
   isFirstParty: true,
   voice: 2,

@@ -20,7 +20,7 @@ const request = (agent: string, level: VerifyRequest["tool_level"]): VerifyReque
 });
 
 /** What a key asks for that names no minimum itself. */
-const MINIMUM = { L0: 300, L1: 300, L2: 507, L3: 550 } as const;
+const MINIMUM = { L0: 403, L1: 480, L2: 507, L3: 550 } as const;
 
 /** What may differ between two identical questions: the request's identity. */
 function timeless<T extends { request_id: string }>(answer: T): Omit<T, "request_id"> {

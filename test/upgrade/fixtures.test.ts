@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallContext } from "../../src/bureau/bureau.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../src/contract/policy.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import { hashKeyIdToVoice } from "../../src/contract/voices.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
@@ -24,7 +25,7 @@ const principal: Principal = {
   keyId: "installed-admin",
   tenant: "operator",
   scopes: new Set(["admin"]),
-  minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
+  minimumScores: MINIMUM_SCORES_DEFAULT,
   isShadow: false,
   isFirstParty: true,
   voice: hashKeyIdToVoice("installed-admin"),

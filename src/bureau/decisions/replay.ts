@@ -4,7 +4,9 @@
 import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { resolveStakesTerms } from "../../contract/stakes-policy.ts";
 import type { StakesTerms } from "../../contract/stakes-policy.ts";
+import { FORMER_MINIMUM_SCORES } from "../../contract/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
+import { SCORE_MIN } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import {
   DECISION,
@@ -14,7 +16,7 @@ import {
   VERDICT,
   VERDICTS,
 } from "../../contract/vocabulary.ts";
-import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
+import type { FindingCode, ReasonCode, ToolLevel } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { selectStricterDecisionIndex } from "./handshake.ts";
@@ -28,6 +30,7 @@ import { createRuleInputs } from "../../policy/rule-inputs.ts";
 import type { RuleInputs } from "../../policy/rule-inputs.ts";
 import {
   AUDIT_SAMPLED,
+  BELOW_MINIMUM,
   OVERTURNED,
   type Ruling,
   STALE_FLAGGED,
@@ -124,16 +127,32 @@ function encodeReplayedBound(stakes: number): number | null {
   return Number.isFinite(stakes) ? stakes : null;
 }
 
+/**
+ * Minimum that the decision was held to; 300 where the logged one was a default, which `threshold_met` reports
+ * and no rule enforces.
+ */
+function selectEnforcedMinimum(
+  { minimum_score: logged, log_reason: reason }: ReplayableLeg,
+  toolLevel: ToolLevel,
+  defaults: Readonly<Record<ToolLevel, number>>,
+): number {
+  if (reason === BELOW_MINIMUM.logReason) return logged;
+  const isDefault = logged === defaults[toolLevel] || logged === FORMER_MINIMUM_SCORES[toolLevel];
+  return isDefault ? SCORE_MIN : logged;
+}
+
 /** Inputs of the rules as verify filled them: the key's minimum and the failure code are as logged. */
 export function buildRuleInputs(
   services: BureauServices,
   leg: ReplayableLeg,
   reading: AgentScore,
 ): RuleInputs {
-  const { minimum_score: minimum } = leg;
+  const toolLevel = leg.tool_level!;
+  const active = buildDecisionPolicy(services, leg);
+  const minimum = selectEnforcedMinimum(leg, toolLevel, active.levelMinimums);
   const rules = fillRuleInputs(
     {
-      active: buildDecisionPolicy(services, leg),
+      active,
       reading,
       agentId: leg.subject,
       stakes: leg.stakes,
@@ -142,9 +161,9 @@ export function buildRuleInputs(
       nowMs: Date.parse(leg.evaluated_at),
       rules: createRuleInputs(),
     },
-    leg.tool_level!,
+    toolLevel,
   );
-  rules.scoreMinimum = minimum;
+  rules.scoreMinimum = leg.minimum_score;
   // As it was logged: codes of older versions still have their rules.
   rules.failureCode = (leg.hard_failure ?? "") as FindingCode | "";
   // Whether sources were verified is not logged; it mattered only where it decided.

@@ -5,6 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REASON_CODES, TIERS } from "../../contract/vocabulary.ts";
 import type { Decision, ReasonCode, Tier } from "../../contract/vocabulary.ts";
 import { CATCH_RATES_DEFAULT } from "../../contract/stakes-policy.ts";
+import { computeInternalScore } from "../../contract/units.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
@@ -69,12 +70,6 @@ const RESERVED_AGENT_SPECS: Readonly<Record<string, ReservedAgentSpec>> = {
   },
   slow: { ...CONNECT_SPEC, delayMs: 250 },
 };
-
-/** The published scale: 620 points are odds of 64 to 1, and 40 points double the odds. */
-function computeInternalScore(failureProbability: number): number {
-  const logOddsGood = Math.log((1 - failureProbability) / failureProbability);
-  return Math.min(Math.max(380 + (40 / Math.LN2) * logOddsGood, 300), 850);
-}
 
 function createReservedAgent(row: ReservedAgentSpec): ReservedAgent {
   const [failureProbability, failureOptimistic, failurePessimistic] = row.failure;

@@ -135,7 +135,9 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
     rule,
     ...TOOL_LEVELS.map((level) => String(levels[level][rule] ?? "")),
   ]);
-  printTable(["rule", ...TOOL_LEVELS], rows);
+  const { minimum_scores_in_force: minimums } = shown;
+  const thresholds = TOOL_LEVELS.map((level) => String(minimums[level].internal_score));
+  printTable(["rule", ...TOOL_LEVELS], [...rows, ["threshold_met from", ...thresholds]]);
   printAmounts(shown);
   if (policy.vouched === undefined) return;
   print("");

@@ -219,7 +219,11 @@ export const PolicyRequest = t.defineStrictMessage("PolicyRequest", {
   ...t.repeatSchema(t.makeOptional(t.text), "tenant", "version"),
   set_by: t.makeOptional(t.textOrNull),
   set_at: t.makeOptional(t.timeOrNull),
-  stakes_in_force: t.makeOptional(t.defineObject({})),
+  ...t.repeatSchema(
+    t.makeOptional(t.defineObject({})),
+    "stakes_in_force",
+    "minimum_scores_in_force",
+  ),
 });
 export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
 
@@ -252,6 +256,14 @@ const stakesTerms = t.defineObject({
   on_verification: t.defineChoice(ON_VERIFICATION),
 });
 
+const minimumInForce = t.defineObject({
+  internal_score: t.withDescription(
+    t.internalScore,
+    "`threshold_met` is true from this internal score on, for keys that name no minimum.",
+  ),
+  enforced: t.withDescription(t.flag, "Whether a lower score is withheld, or only reported."),
+});
+
 /** The policy in force for a tenant. */
 export const PolicyDocument = t.defineMessage("PolicyDocument", {
   tenant: t.text,
@@ -266,6 +278,7 @@ export const PolicyDocument = t.defineMessage("PolicyDocument", {
     L2: stakesTerms,
     L3: stakesTerms,
   }),
+  minimum_scores_in_force: t.defineObject(t.repeatSchema(minimumInForce, ...TOOL_LEVELS)),
   /** Id of the key that set it; null for the shipped policy. */
   set_by: t.textOrNull,
   set_at: t.timeOrNull,

@@ -47,7 +47,7 @@ const scopes = t.defineList(t.defineChoice(SCOPES), {
 export const KeyRequest = t.defineStrictMessage("KeyRequest", {
   tenant: t.definePlainText(TENANT_LENGTH_MAX),
   scopes,
-  /** Minimum internal score by tool level; levels left out keep the default. */
+  /** Minimum internal score by tool level, enforced at L2 and L3; 300, and a level left out: none. */
   minimum_scores: t.makeOptional(minimumScores),
   is_shadow: t.makeOptional(t.flag),
   first_party: t.makeOptional(t.flag),

@@ -3,7 +3,7 @@
 import { type FieldError, ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";
-import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
+import type { Scope, ToolLevel } from "../../contract/vocabulary.ts";
 import type { ApiKeyParts } from "./key-format.ts";
 import { hashSecret } from "./key-holder.ts";
 import { EARLIER_SECRETS_MAX, type StoredKey } from "./key-file.ts";
@@ -35,7 +35,8 @@ export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: numbe
     secretHash: hashSecret(made.secret).toString("hex"),
     tenant: request.tenant,
     scopes: [...new Set(request.scopes)],
-    minimumScores: fillMinimumScores(request.minimumScores),
+    minimumScores: { ...MINIMUM_SCORES_DEFAULT, ...request.minimumScores },
+    areMinimumsChosen: request.minimumScores !== undefined,
     isShadow: request.isShadow ?? false,
     isFirstParty: request.isFirstParty ?? false,
     label: request.label ?? null,
@@ -43,15 +44,6 @@ export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: numbe
     expiresAtMs: request.expiresAtMs ?? null,
     revokedAtMs: null,
   };
-}
-
-/** Minimum of every level: the given ones, the defaults for the rest. */
-export function fillMinimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {
-  const entries = TOOL_LEVELS.map((level) => [
-    level,
-    given?.[level] ?? MINIMUM_SCORES_DEFAULT[level],
-  ]);
-  return Object.fromEntries(entries) as Record<ToolLevel, number>;
 }
 
 /** `stored` with the change. */

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
-import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
+import { FORMER_MINIMUM_SCORES, MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import { replaceFileAsync } from "../../platform/files.ts";
@@ -25,7 +25,7 @@ export interface StoredKey {
   tenant: string;
   scopes: Scope[];
   minimumScores: Record<ToolLevel, number>;
-  /** True once they were changed: what stands there is meant. Left out: false. */
+  /** True where the request named any: what stands there is meant. Left out: false. */
   areMinimumsChosen?: boolean;
   isShadow: boolean;
   /** Left out by files from before it: false. */
@@ -75,12 +75,18 @@ export async function readKeyFile(dataDir: string): Promise<StoredKey[]> {
 /** Minimum of every level of a key that named none, before levels had defaults of their own. */
 const OLD_MINIMUM_DEFAULT = 575;
 
-/** A key that was left at the old default follows the new one. */
+/** A level of a key that was left at an old default names no minimum. */
 function migrateOldMinimums(key: StoredKey): StoredKey {
+  if (key.areMinimumsChosen === true) return key;
   const isOld = TOOL_LEVELS.every((level) => key.minimumScores[level] === OLD_MINIMUM_DEFAULT);
-  return isOld && key.areMinimumsChosen !== true
-    ? { ...key, minimumScores: { ...MINIMUM_SCORES_DEFAULT } }
-    : key;
+  const named = TOOL_LEVELS.filter(
+    (level) => !isOld && key.minimumScores[level] !== FORMER_MINIMUM_SCORES[level],
+  );
+  const minimums = named.map((level) => [level, key.minimumScores[level]] as const);
+  return {
+    ...key,
+    minimumScores: { ...MINIMUM_SCORES_DEFAULT, ...Object.fromEntries(minimums) },
+  };
 }
 
 /** The keys with one of them made or changed, in order of creation. */

@@ -1,6 +1,7 @@
 // Numbers of a run for programs that draw: each gate's values beside their bounds, slices of the test,
 // bins with their intervals, weights before and after. All from the run's record; nothing is judged
 // anew, a gate's verdict stands in the record.
+import { POINTS_PER_LOGIT } from "../../contract/units.ts";
 import type { ScoringModel } from "../../engine/config.ts";
 import { computeWilsonInterval } from "../../policy/confidence-interval.ts";
 import { findGateQuestion, listGateBounds, listGateIntervals } from "../gates/register.ts";
@@ -63,9 +64,6 @@ interface SideNumbers {
 export interface RunNumbers {
   sides: SideNumbers[];
 }
-
-/** 40 points double the odds (scoring 3). */
-const POINTS_PER_LOGIT = 57.7078;
 
 /** A record is JSON: what was not finite came back as null. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value);

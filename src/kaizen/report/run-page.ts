@@ -6,6 +6,7 @@ import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
 import { findGateQuestion, listGateIntervals } from "../gates/register.ts";
 import type { GateResult } from "../gates/register.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
+import { POINTS_PER_LOGIT } from "../../contract/units.ts";
 import { escapeHtml } from "../../markup/html.ts";
 import { renderReportPage, formatSentenceHtml } from "./document.ts";
 import {
@@ -99,9 +100,6 @@ function renderRunPlots(figures: RunChartData): string {
     `further left, the better.</figcaption></figure></div>`,
   ].join("");
 }
-
-/** 40 points double the odds (scoring 3). */
-const POINTS_PER_LOGIT = 57.7078;
 
 const formatDenialThreshold = ({ deny_at: denyAt }: ScoringModel): string =>
   denyAt === undefined || denyAt > 1 ? "closed" : formatFourDigits(denyAt);

@@ -187,6 +187,7 @@ export class BacktestService implements Backtests {
         policy: live.policy,
         vouched: live.vouched,
         terms: live.terms,
+        levelMinimums: live.levelMinimums,
       },
       given,
       fromMs,

@@ -106,7 +106,8 @@ it("keeps stakes as they were written, and its version without any", () => {
   expect(parsePolicy(structuredClone(whole))).toEqual(whole);
   expect(parsePolicy({ stakes: {} })).toEqual(DEFAULT_POLICY);
   // The document that GET answers may be sent back: its terms in force are no part of it.
-  expect(parsePolicy({ policy: whole, stakes_in_force: { unit: 1 } })).toEqual(whole);
+  const inForce = { stakes_in_force: { unit: 1 }, minimum_scores_in_force: { L2: {} } };
+  expect(parsePolicy({ policy: whole, ...inForce })).toEqual(whole);
   expect(faultsOf({ policy: whole, stakes })).toEqual(["/stakes doubled"]);
 });
 

@@ -10,6 +10,7 @@ import { generateApiKey, parseApiKey } from "../../../src/http/access/key-format
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
 import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
 
+const NO_MINIMUMS = { L0: 300, L1: 300, L2: 300, L3: 300 };
 const ADMIN = "0123456789abcdef0123456789abcdef";
 
 let dataDir: string;
@@ -75,7 +76,7 @@ describe("keyring", () => {
       key_id: parseApiKey(key)!.keyId,
       tenant: "acme",
       scopes: ["score:read"],
-      minimum_scores: { L0: 300, L1: 300, L2: 507, L3: 550 },
+      minimum_scores: NO_MINIMUMS,
       is_shadow: false,
       first_party: false,
       label: null,
@@ -87,17 +88,31 @@ describe("keyring", () => {
     });
   });
 
-  it("moves keys that were left at the old default of 575 to the new one, and no other", async () => {
+  it("takes a level left at a default of an earlier version for one without a minimum", async () => {
+    const cases = [
+      [{ L0: 575, L1: 575, L2: 575, L3: 575 }, NO_MINIMUMS],
+      [{ L0: 300, L1: 300, L2: 507, L3: 550 }, NO_MINIMUMS],
+      [
+        { L0: 575, L1: 575, L2: 575, L3: 576 },
+        { L0: 575, L1: 575, L2: 575, L3: 576 },
+      ],
+      [
+        { L0: 300, L1: 507, L2: 507, L3: 700 },
+        { L0: 300, L1: 507, L2: 300, L3: 700 },
+      ],
+    ] as const;
     const before = await openKeyring({ dataDir, now });
-    const minimums = { L0: 575, L1: 575, L2: 575, L3: 575 };
-    const scopes = ["score:read" as const];
-    await before.create({ tenant: "old", scopes, minimumScores: minimums });
-    await before.create({ tenant: "own", scopes, minimumScores: { ...minimums, L3: 576 } });
+    for (const [stored] of cases) {
+      await before.create({ tenant: "old", scopes: ["score:read"], minimumScores: stored });
+    }
+    const chosen = await openKeyring({ dataDir, now });
+    const list = (keyring: Keyring) => keyring.list().map(({ minimum_scores: each }) => each);
+    expect(list(chosen), "named when the key was made").toEqual(cases.map(([stored]) => stored));
+    const document = JSON.parse(await readFile(file(), "utf8"));
+    for (const key of document.keys) delete key.areMinimumsChosen;
+    await writeFile(file(), JSON.stringify(document));
     const after = await openKeyring({ dataDir, now });
-    expect(after.list().map(({ minimum_scores }) => minimum_scores)).toEqual([
-      { L0: 300, L1: 300, L2: 507, L3: 550 },
-      { L0: 575, L1: 575, L2: 575, L3: 576 },
-    ]);
+    expect(list(after)).toEqual(cases.map(([, named]) => named));
   });
 
   it("knows its keys after a restart, revocations included", async () => {
@@ -118,7 +133,7 @@ describe("keyring", () => {
       keyId: kept.description.key_id,
       tenant: "acme",
       scopes: new Set(["score:read", "admin"]),
-      minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
+      minimumScores: { L0: 300, L1: 300, L2: 300, L3: 700 },
       isShadow: true,
       isFirstParty: true,
       voice: hashKeyIdToVoice(kept.description.key_id),

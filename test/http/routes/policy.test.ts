@@ -41,6 +41,12 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
         version: new PolicyBook().findActivePolicy("acme").version,
         policy: DEFAULT_POLICY,
         stakes_in_force: expect.objectContaining({ unit: 1, is_set: false }),
+        minimum_scores_in_force: {
+          L0: { internal_score: 403, enforced: false },
+          L1: { internal_score: 480, enforced: false },
+          L2: { internal_score: 507, enforced: false },
+          L3: { internal_score: 550, enforced: false },
+        },
         set_by: null,
         set_at: null,
       },
@@ -51,6 +57,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     expect(set.json).toMatchObject({
       tenant: "acme",
       policy: { levels: { ...DEFAULT_POLICY.levels, L3: DOCUMENT.levels.L3 } },
+      minimum_scores_in_force: { L3: { internal_score: 700, enforced: true } },
       set_at: "2026-03-01T12:00:00.000Z",
     });
     expect(set.json.version).not.toBe(shipped.json.version);

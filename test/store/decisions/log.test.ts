@@ -8,10 +8,15 @@ import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { isInAuditSample } from "../../../src/policy/audit-sample.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
 import { KEPT_DAYS, openWith, temporary } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";
+
+/** Of the policy below that allows up to 4 % at L3; and what stood there before it followed the policy. */
+const DEFAULT_MINIMUM_L3 = 563;
+const FORMER_MINIMUM_L3 = 550;
 
 const callOf = (requestId: string, principal = principalOf("acme")) => ({ requestId, principal });
 
@@ -184,18 +189,19 @@ test("the operator's word is judged again as it stood at the time of the decisio
   const decisions = new DecisionRingWriter(ring, { waitMs: 0 });
   const { bureau } = openTable(decisions, () => at.nowMs, book);
   const untilMs = NOW_MS + 1000;
-  const vouched = [{ namespace: "agent://mine/*", until: new Date(untilMs).toISOString() }];
-  const policy = parsePolicy({ vouched });
+  const vouched = [
+    { namespace: "agent://mine/*", until: new Date(untilMs).toISOString(), up_to: "L3" },
+  ];
+  const policy = parsePolicy({ levels: { L3: { allow_up_to: 0.04 } }, vouched });
   const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
   book.apply({ event: "policy.set", policy, version: createActivePolicy(policy).version, ...by });
-  const minimumScores = { L0: 300, L1: 300, L2: 507, L3: 550 };
-  const principal = { ...principalOf("acme"), minimumScores };
+  const principal = { ...principalOf("acme"), minimumScores: MINIMUM_SCORES_DEFAULT };
   for (const [id, nowMs] of [
     ["last", untilMs - 1],
     ["late", untilMs],
   ] as const) {
     at.nowMs = nowMs;
-    await bureau.verify(verifyOf("agent://mine/new", "L2"), callOf(id, principal));
+    await bureau.verify(verifyOf("agent://mine/new", "L3"), callOf(id, principal));
   }
   const back = parsePolicy({});
   book.apply({
@@ -210,13 +216,25 @@ test("the operator's word is judged again as it stood at the time of the decisio
     ["late", "CHALLENGE", "THIN_FILE"],
   ]) {
     const legs = await store.listDecisions({ tenant: "acme", requestId: id!, limit: 1 });
-    expect(legs).toMatchObject([{ verdict, log_reason: label, known: false }]);
+    expect(legs).toMatchObject([
+      { verdict, log_reason: label, known: false, minimum_score: DEFAULT_MINIMUM_L3 },
+    ]);
     expect(legs[0]!.reason_codes.includes("VOUCHED")).toBe(label === "VOUCHED");
     expect(bureau.replayDecision(legs, legs[0]!.config_version)).toMatchObject({
       identical: true,
       recorded_policy: createActivePolicy(policy).version,
       replayed_policy: createActivePolicy(policy).version,
     });
+    // Both were only reported, whether or not the score was above: neither challenges anybody now.
+    const { internal_score: score } = legs[0]!;
+    for (const minimum of [DEFAULT_MINIMUM_L3, FORMER_MINIMUM_L3]) {
+      expect(score).toBeLessThan(minimum);
+      const older = legs.map((leg) => ({ ...leg, minimum_score: minimum }));
+      expect(bureau.replayDecision(older, legs[0]!.config_version).differences).toEqual([]);
+    }
+    const named = legs.map((leg) => ({ ...leg, minimum_score: 540 }));
+    const { differences } = bureau.replayDecision(named, legs[0]!.config_version);
+    expect(differences.map(({ member }) => member).includes("verdict")).toBe(verdict === "ALLOW");
   }
 });
 
@@ -229,10 +247,7 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
   const { version } = createActivePolicy(policy);
   const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
   book.apply({ event: "policy.set", policy, version, ...by });
-  const principal = {
-    ...principalOf("acme"),
-    minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
-  };
+  const principal = { ...principalOf("acme"), minimumScores: MINIMUM_SCORES_DEFAULT };
   const names = ["a", "b", "c", "d", "e", "f"];
   for (const id of names) {
     await bureau.verify(verifyOf(`agent://new/${id}`, "L2"), callOf(id, principal));
