@@ -70,6 +70,13 @@ export interface SeriesOptions {
   reporter?: (i: number) => string;
 }
 
+/** Source of the texts that are asked about. */
+const REPORT = {
+  source_id: "doc:attack-stage",
+  text: "Acme Corp reported revenue of 4.2 million dollars in 2023. It employs 310 people.",
+  visibility: "public",
+};
+
 export class Stage {
   readonly #service: ServerProcess;
   readonly rows: Row[] = [];
@@ -81,6 +88,7 @@ export class Stage {
 
   async open(): Promise<void> {
     this.#gatewayKey = await this.makeKey("gateway", { first_party: true });
+    await this.#send("/v1/evidence", ADMIN_KEY, JSON.stringify({ items: [REPORT] }));
   }
 
   async #send(path: string, key: string, body: string, more: Record<string, string> = {}) {
@@ -179,12 +187,12 @@ export class Stage {
     await this.#send("/v1/outcomes/batch", key, body, { "x-jws-signature": signer.sign(body) });
   }
 
-  /** Asks about texts that are not what their digests say; the gateway does without a key. */
+  /** Asks about texts with a number that their source has otherwise; the gateway does without a key. */
   async askTexts(agent: string, count: number, key = this.#gatewayKey): Promise<void> {
-    const content_hash = `sha256:${"0".repeat(64)}`;
     for (let at = 0; at < count; at += BATCH_MAX) {
       const items = Array.from({ length: Math.min(BATCH_MAX, count - at) }, (_, i) => {
-        const context = { content: `invented ${at + i}`, content_hash };
+        const content = `Acme Corp reported revenue of ${1000 + at + i} million dollars in 2023.`;
+        const context = { content, cited_sources: [REPORT.source_id] };
         return { agent_id: agent, action: "a.b", tool_level: "L1", context };
       });
       await this.#send("/v1/trust/verify/batch", key, JSON.stringify({ items }));

@@ -30,6 +30,9 @@ export interface VerifyRequest {
   context?: VerifyContext;
 }
 export interface VerifyContext {
+  /**
+   * Of the content as UTF-8; refused where it is of another.
+   */
   content_hash?: string;
   cited_sources?: string[];
   session_duration_sec?: number;
@@ -65,6 +68,9 @@ export interface VerifyResponse {
   };
   provenance_data: {
     is_hallucinated: boolean;
+    /**
+     * Whether every cited source is registered and active; says nothing about the content.
+     */
     source_verified: boolean;
     reason: string;
     sources?: {

@@ -151,14 +151,16 @@ export function isAction(value: unknown): value is string {
   return segments > 1 && start < value.length;
 }
 
-/** SPEC §2.2: `sha256:` and 64 hex digits; lower case, so that one content has one hash. */
+/** SPEC §2.2: `sha256:` and 64 hex digits in either case; parsed, in lower case: one content has one hash. */
 export function isContentHash(value: unknown): value is string {
   if (typeof value !== "string" || value.length !== 71 || !value.startsWith("sha256:"))
     return false;
   for (let index = 7; index < 71; index += 1) {
     const code = value.charCodeAt(index);
-    const isHex = (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66);
-    if (!isHex) return false;
+    const isDigit = code >= 0x30 && code <= 0x39;
+    // Letters differ from their other case in one bit.
+    const letter = code | 0x20;
+    if (!isDigit && (letter < 0x61 || letter > 0x66)) return false;
   }
   return true;
 }

@@ -5,7 +5,11 @@ import { readFileSync } from "node:fs";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import type { AssessmentLog } from "../../src/contract/assessments.ts";
-import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
+import { emptyVaultAssessor } from "../../src/bureau/decisions/provenance.ts";
+import type {
+  ProvenanceAssessor,
+  ProvenanceFinding,
+} from "../../src/bureau/decisions/provenance.ts";
 import type { ReviewDecisionSource } from "../../src/bureau/reviews/decision-cache.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
@@ -33,6 +37,20 @@ export const principal: Principal = {
 };
 
 export const call: CallContext = { requestId: "request-1", principal };
+
+/** A text that fails for certain in sample bureaus without an assessor of their own. */
+export const BROKEN_TEXT = "not what was recorded";
+
+const BROKEN_FINDING: ProvenanceFinding = {
+  data: { is_hallucinated: true, source_verified: false, reason: "It is recorded as false." },
+  reasonCode: "CONTENT_RECORDED_FALSE",
+  hardFailureCode: "CONTENT_RECORDED_FALSE",
+};
+
+const sampleAssessor: ProvenanceAssessor = {
+  assess: (context) =>
+    context.content === BROKEN_TEXT ? BROKEN_FINDING : emptyVaultAssessor.assess(context),
+};
 
 /** Delays that were asked for, so that a test need not wait for them. */
 export interface TestBureau {
@@ -80,13 +98,13 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance, policies, assessments, decisions, reviews } = options;
+  const { provenance = sampleAssessor, policies, assessments, decisions, reviews } = options;
   const bureau = openBureau({
     engine,
     ledger,
     clock: options.clock ?? (() => NEWEST_MS),
     environment,
-    ...(provenance === undefined ? {} : { provenance }),
+    provenance,
     ...(policies === undefined ? {} : { policies }),
     ...(assessments === undefined ? {} : { assessments }),
     ...(decisions === undefined ? {} : { decisions }),

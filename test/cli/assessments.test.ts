@@ -17,7 +17,8 @@ const SOURCE = "Acme Corp reported revenue of 4.2 million dollars in 2023. It em
 const CONTRADICTION = "Acme Corp reported revenue of 9.7 million dollars in 2023.";
 /** Nothing in the source says otherwise, and nothing says so. */
 const DOUBTFUL = `${SOURCE} Its founder Bob Smith was arrested in Tokyo for theft.`;
-const WRONG = `sha256:${"0".repeat(64)}`;
+/** Its check digit is wrong. */
+const NO_BOOK = "isbn:9780306406158";
 
 let service: Service;
 let both: [Connection, Connection];
@@ -40,12 +41,12 @@ async function makeKey(tenant: string, isFirstParty: boolean) {
   return made.json as { key: string; key_id: string };
 }
 
-/** A text that is not the one its digest was taken of. */
-const altered = (agent: string, content: string) => ({
+/** A text that cites a book that cannot exist. */
+const invented = (agent: string, content: string) => ({
   agent_id: agent,
   action: "report.write",
   tool_level: "L2",
-  context: { content, content_hash: WRONG },
+  context: { content, cited_sources: [NO_BOOK] },
 });
 
 async function explain(agent: string) {
@@ -72,13 +73,13 @@ test("an ordinary key asks 10,000 times with invented texts: no trace, the score
   const { key } = await makeKey("acme", false);
   const before = await explain(agent);
   for (let from = 0; from < 10_000; from += BATCH) {
-    const items = Array.from({ length: BATCH }, (_, n) => altered(agent, `lie ${from + n}`));
+    const items = Array.from({ length: BATCH }, (_, n) => invented(agent, `lie ${from + n}`));
     const { json } = await both[1].ask("/v1/trust/verify/batch", { key, body: { items } });
-    expect(json.items[BATCH - 1].result.reason_codes).toContain("HASH_MISMATCH");
+    expect(json.items[BATCH - 1].result.reason_codes).toContain("SOURCE_MALFORMED");
   }
   for (const each of both) {
-    const { json } = await each.ask("/v1/trust/verify", { key, body: altered(agent, "a lie") });
-    expect(json.provenance_data.is_hallucinated).toBe(true);
+    const { json } = await each.ask("/v1/trust/verify", { key, body: invented(agent, "a lie") });
+    expect(json.policy_action.log_reason).toBe("SOURCE_MALFORMED");
   }
   expect(await explain(agent)).toMatchObject({
     internal_score: before.internal_score,
@@ -91,14 +92,14 @@ test("an ordinary key asks 10,000 times with invented texts: no trace, the score
 test("a first-party key asks the same text 1,000 times: it counts once", async () => {
   const agent = "agent://texts/repeated";
   const { key } = await makeKey("house", true);
-  const items = Array.from({ length: BATCH }, () => altered(agent, "the same"));
+  const items = Array.from({ length: BATCH }, () => invented(agent, "the same"));
   await both[1].ask("/v1/trust/verify/batch", { key, body: { items } });
   for (const each of both) await each.ask("/v1/trust/verify", { key, body: items[0] });
   await expect.poll(() => gauge("repeated")).toBe(BATCH + 1);
   expect(await gauge("recorded")).toBe(1);
   const { assessments } = await explain(agent);
-  expect(assessments.false_content).toBeCloseTo(1, 4);
-  expect(assessments.bad_sources).toBe(0);
+  expect(assessments.bad_sources).toBeCloseTo(1, 4);
+  expect(assessments.false_content).toBe(0);
 });
 
 test("every way of asking tells, and a tenant's rows are its own", async () => {
@@ -118,18 +119,14 @@ test("every way of asking tells, and a tenant's rows are its own", async () => {
   });
   expect(put.status, put.text).toBe(201);
   const verify = (content: string, more: object = {}) => ({
-    ...altered(agent, content),
+    ...invented(agent, content),
     context: { content, ...more },
   });
   const before = await gauge("recorded");
   const cites = { cited_sources: ["doc:acme"] };
-  // Number against number; an identifier that cannot exist; other bytes; a doubt; nothing at all.
+  // Number against number; an identifier that cannot exist; a doubt; nothing at all.
   await ask(both[0], "/v1/trust/verify", verify(CONTRADICTION, cites));
-  await ask(
-    both[1],
-    "/v1/trust/verify",
-    verify("Cited badly.", { cited_sources: ["isbn:9780306406158"] }),
-  );
+  await ask(both[1], "/v1/trust/verify", verify("Cited badly.", { cited_sources: [NO_BOOK] }));
   const doubted = await ask(both[1], "/v1/trust/verify", verify(DOUBTFUL, cites));
   expect(doubted.json.reason_codes).toContain("UNSUPPORTED_CONTENT");
   expect(doubted.json.provenance_data.is_hallucinated).toBe(false);
@@ -138,27 +135,26 @@ test("every way of asking tells, and a tenant's rows are its own", async () => {
     "/v1/trust/verify",
     verify("Unknown sources.", { cited_sources: ["doc:none"] }),
   );
-  const items = Array.from({ length: 150 }, (_, n) => altered(agent, `pooled ${n % 3}`));
+  const items = Array.from({ length: 150 }, (_, n) => invented(agent, `pooled ${n % 3}`));
   await ask(both[0], "/v1/trust/verify/batch", { items });
   await ask(both[1], "/access/v1/evaluation", {
     subject: { type: "agent", id: agent },
     action: { name: "report.write" },
     resource: { type: "report", id: "1", properties: { tool_level: "L2" } },
-    context: { content: "by AuthZEN", content_hash: WRONG },
+    context: { content: "by AuthZEN", cited_sources: [NO_BOOK] },
   });
-  await ask(both[0], "/v1/trust/verify", altered(agent, "pooled 0"), other.key);
+  await ask(both[0], "/v1/trust/verify", invented(agent, "pooled 0"), other.key);
   await expect.poll(async () => (await gauge("recorded")) - before).toBe(7);
   const { assessments } = await explain(agent);
-  expect(assessments.false_content).toBeGreaterThan(4);
-  expect(assessments.bad_sources).toBeGreaterThan(0.5);
+  expect(assessments.bad_sources).toBeGreaterThan(4);
+  expect(assessments.false_content).toBeGreaterThan(0.5);
   const sql = `SELECT tenant, code, feature, count(*) FROM assessments
     WHERE agent = '${agent}' GROUP BY ALL ORDER BY ALL`;
   const own = [
-    ["market", "HASH_MISMATCH", "hallucination", 4],
-    ["market", "SOURCE_MALFORMED", "unverified", 1],
+    ["market", "SOURCE_MALFORMED", "unverified", 5],
     ["market", "UNSUPPORTED_CONTENT", "hallucination", 1],
   ];
-  const theirs = ["elsewhere", "HASH_MISMATCH", "hallucination", 1];
+  const theirs = ["elsewhere", "SOURCE_MALFORMED", "unverified", 1];
   await expect.poll(() => rows(sql)).toEqual([theirs, ...own]);
   expect(await rows(sql, house.key)).toEqual(own);
 
@@ -174,6 +170,7 @@ test("every way of asking tells, and a tenant's rows are its own", async () => {
   const is = await explain(agent);
   expect(is.assessments.last_assessed_at).toBe(was.assessments.last_assessed_at);
   expect(is.assessments.false_content).toBeCloseTo(was.assessments.false_content, 4);
+  expect(is.assessments.bad_sources).toBeCloseTo(was.assessments.bad_sources, 4);
   const { json } = await both[0].ask("/v1/trust/verify", { body: verify("Harmless.") });
-  expect(json.reason_codes).toContain("HALLUCINATION_SIGNAL");
+  expect(json.reason_codes).toContain("UNVERIFIED_SOURCES");
 });

@@ -146,17 +146,18 @@ describe("other forms", () => {
     },
   );
 
-  it("takes exactly lower-case sha256", () => {
+  it("takes exactly sha256, its digits in either case", () => {
     const digest = "0123456789abcdef".repeat(4);
     expect(isContentHash(`sha256:${digest}`)).toBe(true);
+    expect(isContentHash(`sha256:${digest.toUpperCase()}`)).toBe(true);
+    expect(isContentHash(`sha256:${digest.replaceAll("b", "B")}`)).toBe(true);
     for (const wrong of [
       digest,
       `sha256:${digest}0`,
       `sha256:${digest.slice(1)}`,
-      `sha256:${digest.toUpperCase()}`,
       `SHA256:${digest}`,
       `sha512:${digest}`,
-      `sha256:${digest.slice(1)}g`,
+      ...Array.from("g@`G/:[{\u0130", (last) => `sha256:${digest.slice(1)}${last}`),
       `sha256:${digest}\n`,
       7,
     ]) {

@@ -76,7 +76,7 @@ export class Writers {
   async #ask(server: CrashServer, number: number): Promise<void> {
     // With the agents' cycle, a text of an agent comes back after a while.
     const content = `text ${number % 64}`;
-    const context = { content, content_hash: `sha256:${"0".repeat(64)}` };
+    const context = { content, cited_sources: ["isbn:9780306406158"] };
     const agent_id = agentOf((number * 7) % AGENTS);
     const asked = { agent_id, action: "a.b", tool_level: "L1", context };
     const { status } = await server.post("/v1/trust/verify", JSON.stringify(asked));

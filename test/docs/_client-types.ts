@@ -69,8 +69,8 @@ ${Object.keys(WORDS)
 function plain(schema: Json, definitions: Json): Json {
   const { "~shown": documented, properties, items, ...keywords } = schema;
   const own: Json = { ...(documented as Json | undefined), ...keywords };
-  // What is parsed into another value is published as that value; lengths would become tuples.
-  if ("~read" in own) return { type: "number", ...describedBy(own) };
+  // What is parsed into a value of another type is published as that; lengths would become tuples.
+  if ("~read" in own && own["type"] !== "string") return { type: "number", ...describedBy(own) };
   const values = own["enum"];
   const word = Object.entries(WORDS).find(([, known]) => String(known) === String(values));
   const kept: Json = { ...describedBy(own) };

@@ -1,8 +1,6 @@
 // Port of the provenance assessor: findings on a request's content and sources (SPEC §2.2 context, §2.3
 // provenance_data), and the assessor without registered sources. Only positive evidence sets a flag: a digest
 // alone proves nothing about truth, and a source that is not registered is unknown, not false.
-import { createHash } from "node:crypto";
-
 import type { VerifyContext, VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { FindingCode } from "../../contract/vocabulary.ts";
 
@@ -47,38 +45,27 @@ const NOT_ASSESSED = createNeutralFinding(
   "PROVENANCE_NOT_ASSESSED",
   "The request names neither content nor sources, so nothing was assessed.",
 );
-const NO_SOURCES = createNeutralFinding(
-  "NO_SOURCES",
-  "The content cites no sources, so there was nothing to verify it against.",
-);
-const HASH_MISMATCH: ProvenanceFinding = Object.freeze({
-  data: Object.freeze({
-    // Evidence against the content: these bytes are not the ones that were vouched for.
-    is_hallucinated: true,
-    source_verified: false,
-    reason: "The content does not match its content_hash.",
-  }),
-  reasonCode: "HASH_MISMATCH",
-  hardFailureCode: "HASH_MISMATCH",
-});
+const UNSEEN_TEXT =
+  " The request has only the content_hash of the text; the text itself was not checked.";
+const NO_SOURCES_REASON =
+  "The content cites no sources, so there was nothing to verify it against.";
+const NO_SOURCES = createNeutralFinding("NO_SOURCES", NO_SOURCES_REASON);
+const NO_SOURCES_UNSEEN = createNeutralFinding("NO_SOURCES", NO_SOURCES_REASON + UNSEEN_TEXT);
 
-/** H1: the digest given does not belong to the content given. */
-function isContentAltered(context: VerifyContext): boolean {
-  if (context.content === undefined || context.content_hash === undefined) return false;
-  const digest = createHash("sha256").update(context.content, "utf8").digest("hex");
-  return context.content_hash !== `sha256:${digest}`;
-}
-
-function buildUnknownSourcesFinding(sources: readonly string[]): ProvenanceFinding {
+function buildUnknownSourcesFinding(
+  sources: readonly string[],
+  isTextUnseen: boolean,
+): ProvenanceFinding {
   const count = sources.length;
+  const reason =
+    count === 1
+      ? "The cited source is not registered as evidence."
+      : `None of the ${count} cited sources is registered as evidence.`;
   return {
     data: {
       is_hallucinated: false,
       source_verified: false,
-      reason:
-        count === 1
-          ? "The cited source is not registered as evidence."
-          : `None of the ${count} cited sources is registered as evidence.`,
+      reason: isTextUnseen ? reason + UNSEEN_TEXT : reason,
       sources: sources.map((id) => ({ id, status: "SOURCE_UNKNOWN" })),
     },
     reasonCode: "SOURCE_UNKNOWN",
@@ -89,11 +76,12 @@ function buildUnknownSourcesFinding(sources: readonly string[]): ProvenanceFindi
 /** Assesses without registered sources. */
 export const emptyVaultAssessor = {
   assess(context: VerifyContext): ProvenanceFinding {
-    if (isContentAltered(context)) return HASH_MISMATCH;
-    const sources = context.cited_sources;
-    if (sources !== undefined && sources.length > 0) return buildUnknownSourcesFinding(sources);
-    const isNothingGiven =
-      sources === undefined && context.content_hash === undefined && context.content === undefined;
-    return isNothingGiven ? NOT_ASSESSED : NO_SOURCES;
+    const { content, content_hash, cited_sources: sources } = context;
+    const isUnseen = content === undefined && content_hash !== undefined;
+    if (sources !== undefined && sources.length > 0) {
+      return buildUnknownSourcesFinding(sources, isUnseen);
+    }
+    if (isUnseen) return NO_SOURCES_UNSEEN;
+    return sources === undefined && content === undefined ? NOT_ASSESSED : NO_SOURCES;
   },
 } satisfies ProvenanceAssessor;

@@ -177,8 +177,9 @@ export class VerdictResolver {
     const { monotonic, counts, alerts } = this.#options;
     const policy = failPolicy(toolLevel);
     // The policy is for a service that does not answer; a caller that hung up or sent nonsense says
-    // nothing about the service, and gets nothing.
-    const isCallersFault = error.code === "aborted" || error.code === "invalid_argument";
+    // nothing about the service, and gets nothing: else a hash of another content would open L0 and L1.
+    const isNonsense = error.code === "invalid_argument" || error.code === "invalid_request";
+    const isCallersFault = error.code === "aborted" || isNonsense;
     const isAllowed = policy.action === "ALLOW" && !isCallersFault;
     counts.degraded += 1;
     if (!isAllowed) counts.blocked += 1;
@@ -190,7 +191,7 @@ export class VerdictResolver {
     const adviceSec = Math.ceil((error.retryAfterMs ?? 0) / 1000);
     return {
       allowed: isAllowed,
-      status: isAllowed ? 200 : error.code === "invalid_argument" ? 403 : 503,
+      status: isAllowed ? 200 : isNonsense ? 403 : 503,
       word: isAllowed ? "ALLOW" : "BLOCK",
       reason: error.code,
       verdict: undefined,

@@ -212,10 +212,14 @@ export const action = defineCheckedText(
   () => "format must have the form `domain.operation`",
 );
 
-export const contentHash = defineCheckedText(
-  { pattern: "^sha256:[0-9a-f]{64}$" },
-  isContentHash,
-  () => "format must be `sha256:` and 64 lower-case hex digits",
+/** Parsed in lower case, so that records and look-ups know one spelling of a hash. */
+export const contentHash = withKeywords(
+  defineCheckedText(
+    { pattern: "^sha256:[0-9A-Fa-f]{64}$" },
+    isContentHash,
+    () => "format must be `sha256:` and 64 hex digits",
+  ),
+  { "~read": (value: unknown) => (value as string).toLowerCase() },
 );
 
 /** A line of 1 to `bytesMax` bytes. */

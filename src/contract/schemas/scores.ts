@@ -1,4 +1,5 @@
 // Messages of the routes that read scores: verify and its batch, check, handshake, explain.
+import { hash } from "node:crypto";
 import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
 import { ANSWER_CODES, DECISIONS, LEG_CODES, LOG_REASONS, REASON_CODES } from "../vocabulary.ts";
 import { REGIMES, RISK_LEVELS, SOURCE_STATUSES, TIERS } from "../vocabulary.ts";
@@ -21,9 +22,17 @@ const MEDIA_TYPE =
   "Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says " +
   "which thresholds the text is judged by; else that is inferred.";
 
+/** Whether the hash, if both are given, is that of the content. */
+function isContentAsHashed({ content, content_hash: given }: Record<string, unknown>): boolean {
+  if (typeof content !== "string" || typeof given !== "string") return true;
+  return given.toLowerCase() === `sha256:${hash("sha256", content, "hex")}`;
+}
+
 /** Every member may be left out: metadata is not always known. */
-export const VerifyContext = t.defineMessage("VerifyContext", {
-  content_hash: t.makeOptional(t.contentHash),
+const contextMembers = {
+  content_hash: t.makeOptional(
+    t.withDescription(t.contentHash, "Of the content as UTF-8; refused where it is of another."),
+  ),
   cited_sources: t.makeOptional(t.citedSources),
   session_duration_sec: t.makeOptional(duration),
   content: t.makeOptional(t.withDescription(t.text, "The text itself.")),
@@ -31,6 +40,14 @@ export const VerifyContext = t.defineMessage("VerifyContext", {
     t.definePlainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE }),
   ),
   question: t.makeOptional(t.withDescription(t.text, "The question that the text answers.")),
+};
+export const VerifyContext = t.defineMessage("VerifyContext", contextMembers, {
+  "~refine": [
+    {
+      check: isContentAsHashed,
+      error: () => "mismatch /content_hash is not the digest of `content` as UTF-8",
+    },
+  ],
 });
 export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 
@@ -123,7 +140,10 @@ export const VerifyResponse = t.defineMessage("VerifyResponse", {
   }),
   provenance_data: t.defineObject({
     is_hallucinated: t.flag,
-    source_verified: t.flag,
+    source_verified: t.withDescription(
+      t.flag,
+      "Whether every cited source is registered and active; says nothing about the content.",
+    ),
     reason: t.text,
     sources: t.makeOptional(
       t.defineList(t.defineObject({ id: t.text, status: t.defineChoice(SOURCE_STATUSES) })),

@@ -4,12 +4,13 @@ import { CONTENT_TYPE_LENGTH_MAX, TITLE_LENGTH_MAX } from "../limits.ts";
 import { EVIDENCE_STATES, TEXT_KINDS, TEXT_LABELS, VISIBILITIES } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
-const digest = t.contentHash;
+/** In answers: one spelling. */
+const digest = t.withKeywords(t.contentHash, { "~shown": { pattern: "^sha256:[0-9a-f]{64}$" } });
 const contentType = t.definePlainText(CONTENT_TYPE_LENGTH_MAX);
 
 const given = {
   /** Digest of the original bytes; left out, that of `text` as UTF-8. */
-  sha256: t.makeOptional(digest),
+  sha256: t.makeOptional(t.contentHash),
   /** Without it the source can be verified by digest, but no text is checked against it. */
   text: t.makeOptional(t.text),
   /** Media type: `application/json` and `text/html` are flattened before they are indexed. */

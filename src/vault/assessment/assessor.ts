@@ -7,7 +7,12 @@ import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { Catalogue, NOT_FOUND } from "../sources/catalogue.ts";
 import { encodeTenantWord } from "../sources/catalogue-keys.ts";
 import { CitationCache } from "./citation-memory.ts";
-import { CONSTANT_FINDINGS, buildUnregisteredFinding } from "./findings.ts";
+import {
+  appendUnseenText,
+  buildUnregisteredFinding,
+  CONSTANT_FINDINGS,
+  selectNoSourcesFinding,
+} from "./findings.ts";
 import type { VaultFinding } from "./findings.ts";
 import { GroundingReader } from "../grounding/grounding.ts";
 import { readGroundingNumbers } from "../grounding/tables.ts";
@@ -33,7 +38,7 @@ import {
 } from "../sources/statuses.ts";
 import type { CitedSource, CitedStatus } from "../sources/statuses.ts";
 import { isQuestionCounted, classifyText } from "../calibration/text-kinds.ts";
-import type { TextKind } from "../../contract/vocabulary.ts";
+import type { EvidenceState, TextKind } from "../../contract/vocabulary.ts";
 import { TextScorer } from "../grounding/text-scorer.ts";
 import type { CitedDocument } from "../grounding/text-scorer.ts";
 import { TenantThresholds } from "../calibration/thresholds.ts";
@@ -86,20 +91,19 @@ export class VaultAssessor {
     if (content === undefined && content_hash === undefined && cited_sources === undefined) {
       return CONSTANT_FINDINGS.notAssessed;
     }
-    const own = content === undefined ? undefined : sha256Hex(content);
-    if (own !== undefined && content_hash !== undefined && content_hash !== `sha256:${own}`) {
-      return CONSTANT_FINDINGS.hashMismatch;
-    }
+    const isHashAlone = content === undefined && content_hash !== undefined;
     const isEmpty = this.#catalogue.size === 0;
     if (isEmpty) {
       if (cited_sources === undefined || cited_sources.length === 0)
-        return CONSTANT_FINDINGS.noSources;
-      const unknown = this.#assessWithEmptyVault(cited_sources);
+        return selectNoSourcesFinding(isHashAlone);
+      const unknown = this.#assessWithEmptyVault(cited_sources, isHashAlone);
       if (unknown !== undefined) return unknown;
     }
+    // Both together agree: the parser refuses a hash of another content.
+    const digest = content === undefined ? content_hash?.slice(7) : sha256Hex(content);
     this.#guard.enter();
     try {
-      return this.#assessUnderGuard(context, tenant, own ?? content_hash?.slice(7));
+      return this.#assessUnderGuard(context, tenant, digest);
     } finally {
       this.#guard.leave();
     }
@@ -122,13 +126,13 @@ export class VaultAssessor {
    * Fast path while nothing is registered: sources with valid names are unknown, and no other
    * finding is possible. Undefined when a name is not valid: the full path then decides.
    */
-  #assessWithEmptyVault(ids: readonly string[]): VaultFinding | undefined {
+  #assessWithEmptyVault(ids: readonly string[], isHashAlone: boolean): VaultFinding | undefined {
     const sources: { id: string; status: CitedStatus }[] = [];
     for (const id of ids) {
       if (checkSourceId(id, this.#clock).validity !== "valid") return undefined;
       sources.push({ id, status: "SOURCE_UNKNOWN" });
     }
-    return buildUnregisteredFinding(sources);
+    return buildUnregisteredFinding(sources, isHashAlone);
   }
 
   #assessUnderGuard(
@@ -137,23 +141,32 @@ export class VaultAssessor {
     digest: string | undefined,
   ): VaultFinding {
     const { content, cited_sources } = context;
-    const tainted = this.#findTaint(digest, content, tenant);
+    const state =
+      digest === undefined ? undefined : this.#catalogue.findContentState(tenant, digest);
+    const tainted = this.#findTaint(state, content, tenant);
     if (tainted?.hardFailureCode) return tainted;
     if (cited_sources === undefined || cited_sources.length === 0) {
-      return tainted ?? CONSTANT_FINDINGS.noSources;
+      return tainted ?? selectNoSourcesFinding(content === undefined && digest !== undefined);
     }
     const cited = cited_sources.map((id) => this.#resolveCitation(id, tenant));
     const assessed = this.#assessCitations(context, cited, tenant, digest);
+    if (content === undefined && digest !== undefined && !this.#isCitedItself(cited, digest)) {
+      appendUnseenText(assessed);
+    }
     return assessed.hardFailureCode !== "" || tainted === undefined ? assessed : tainted;
   }
 
-  #findTaint(digest: string | undefined, content: string | undefined, tenant: string) {
-    if (digest === undefined || this.#catalogue.size === 0) return undefined;
-    const state = this.#catalogue.findContentState(tenant, digest);
+  /** Whether the text with this digest is one of the cited sources. */
+  #isCitedItself(cited: readonly CitedSource[], digest: string): boolean {
+    return cited.some(({ number }) => number >= 0 && this.#catalogue.hasContent(number, digest));
+  }
+
+  #findTaint(state: EvidenceState | undefined, content: string | undefined, tenant: string) {
     if (state === "recorded_false") return CONSTANT_FINDINGS.contentFalse;
     if (state === "retracted") return CONSTANT_FINDINGS.contentRetracted;
     if (
       content !== undefined &&
+      this.#catalogue.size > 0 &&
       this.#tainted.hasNearDuplicate(content, encodeTenantWord(tenant))
     ) {
       return CONSTANT_FINDINGS.contentNearFalse;

@@ -32,6 +32,14 @@ interface FindingParts {
 }
 
 const QUOTE_LENGTH_MAX = 64;
+/** Follows the reason where a hash came alone: `source_verified` beside it is about the sources only. */
+const UNSEEN_TEXT =
+  " The request has only the content_hash of the text; the text itself was not checked.";
+
+/** Says in a finding of its own that the text itself was never seen. */
+export function appendUnseenText({ data }: VaultFinding): void {
+  data.reason += UNSEEN_TEXT;
+}
 
 /** A piece of the caller's own text for a reason: one line, cut, in backticks. */
 export function quoteCallerText(text: string): string {
@@ -72,23 +80,17 @@ function createConstantFinding(
   return Object.freeze(made);
 }
 
+const NO_SOURCES_REASON =
+  "The content cites no sources, so there was nothing to verify it against.";
+
 export const CONSTANT_FINDINGS = {
   notAssessed: createConstantFinding(
     "PROVENANCE_NOT_ASSESSED",
     "The request names neither content nor sources, so nothing was assessed.",
     "open",
   ),
-  noSources: createConstantFinding(
-    "NO_SOURCES",
-    "The content cites no sources, so there was nothing to verify it against.",
-    "open",
-  ),
-  hashMismatch: createConstantFinding(
-    "HASH_MISMATCH",
-    "The content does not match its content_hash.",
-    "hard",
-    true,
-  ),
+  noSources: createConstantFinding("NO_SOURCES", NO_SOURCES_REASON, "open"),
+  noSourcesUnseen: createConstantFinding("NO_SOURCES", NO_SOURCES_REASON + UNSEEN_TEXT, "open"),
   contentFalse: createConstantFinding(
     "CONTENT_RECORDED_FALSE",
     "This content is recorded as false.",
@@ -109,26 +111,31 @@ export const CONSTANT_FINDINGS = {
 } as const;
 
 const formatNoneRegistered = (count: number): string =>
-  `None of the ${count} cited sources is registered as evidence.`;
+  count === 1
+    ? "The cited source is not registered as evidence."
+    : `None of the ${count} cited sources is registered as evidence.`;
 /** By count, made once: the commonest sentence of an empty vault is not built for each reply. */
 const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) =>
   formatNoneRegistered(n),
 );
+const NONE_REGISTERED_UNSEEN = NONE_REGISTERED.map((reason) => reason + UNSEEN_TEXT);
 
 /** No cited source is known. That is no sign against the caller, however full the vault is. */
 export function buildUnregisteredFinding(
   sources: { id: string; status: SourceStatus }[],
+  isTextUnseen = false,
 ): VaultFinding {
-  const count = sources.length;
+  const reasons = isTextUnseen ? NONE_REGISTERED_UNSEEN : NONE_REGISTERED;
   return buildFinding({
     code: "SOURCE_UNKNOWN",
-    reason:
-      count === 1
-        ? "The cited source is not registered as evidence."
-        : (NONE_REGISTERED[count] ?? formatNoneRegistered(count)),
+    reason: reasons[sources.length]!,
     isHard: false,
     isDoubtful: false,
     isHallucinated: false,
     sources,
   });
+}
+
+export function selectNoSourcesFinding(isTextUnseen: boolean): VaultFinding {
+  return isTextUnseen ? CONSTANT_FINDINGS.noSourcesUnseen : CONSTANT_FINDINGS.noSources;
 }

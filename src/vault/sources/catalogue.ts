@@ -299,6 +299,11 @@ export class Catalogue {
     return owner[0] === low && owner[1] === high;
   }
 
+  /** Whether this version of a source has the content of a digest, 64 hex digits. */
+  hasContent(number: number, sha256: string): boolean {
+    return this.#hasContent(number * ENTRY_WORDS, sha256);
+  }
+
   #hasContent(at: number, sha256: string): boolean {
     for (let word = 0; word < DIGEST_WORDS; word++) {
       if (this.#entries[at + DIGEST_AT + word] !== parseDigestWord(sha256, word)) return false;

@@ -7,7 +7,7 @@ import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { isInAuditSample } from "../../../src/policy/audit-sample.ts";
-import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
+import { BROKEN_TEXT, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const ONE_IN = 4;
 const DAY_MS = 86_400_000;
@@ -67,8 +67,8 @@ describe("a challenge that wins its lot", () => {
     const { verify } = open();
     const win = WINS[0]!;
     expect(said(verify(NEW, win, { stakes: 8.01 }))).toMatch(/^CHALLENGE /);
-    const altered = { content: "a", content_hash: `sha256:${"0".repeat(64)}` };
-    expect(said(verify(NEW, win, { context: altered }))).toBe("QUARANTINE HASH_MISMATCH");
+    const altered = { content: BROKEN_TEXT };
+    expect(said(verify(NEW, win, { context: altered }))).toBe("QUARANTINE CONTENT_RECORDED_FALSE");
     expect(said(verify(NEW, win, {}, principal))).toMatch(/^CHALLENGE /);
     expect(said(verify(NEW, win, {}, { ...by, isShadow: true }))).toMatch(/^CHALLENGE /);
     expect(said(verify(NEW, win, { tool_level: "L3" }))).toMatch(/^CHALLENGE /);

@@ -9,7 +9,7 @@ import {
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
-import { openSampleBureau, principal } from "../_harness.ts";
+import { BROKEN_TEXT, openSampleBureau, principal } from "../_harness.ts";
 
 const GOOD = "agent://acme/ledger-sync";
 const BAD = "agent://quickcash/loan-broker";
@@ -79,10 +79,10 @@ describe("levels", () => {
   });
 
   it("judge the same content as the answer", () => {
-    const altered = { content: "a", content_hash: `sha256:${"0".repeat(64)}` };
+    const altered = { content: BROKEN_TEXT };
     const { levels } = open()(GOOD, "L3", { context: altered, levels: true });
     expect([levels?.L0?.verdict, levels?.L3?.verdict]).toEqual(["CHALLENGE", "BLOCK"]);
-    expect(levels?.L0?.log_reason).toBe("HASH_MISMATCH");
+    expect(levels?.L0?.log_reason).toBe("CONTENT_RECORDED_FALSE");
     expect(levels?.L2, "quarantined: goes on record").toBeUndefined();
   });
 });

@@ -190,13 +190,14 @@ describe("provenance without a vault", () => {
     });
   });
 
-  it("fails hard when the content does not match its digest", () => {
-    const finding = emptyVaultAssessor.assess({ content: `${content} `, content_hash: hash });
-    expect(finding).toMatchObject({
-      reasonCode: "HASH_MISMATCH",
-      hardFailureCode: "HASH_MISMATCH",
-    });
-    // Bytes other than the ones vouched for are evidence against the content.
-    expect(finding.data.is_hallucinated).toBe(true);
+  it("says that a text known by its hash alone was not checked", () => {
+    const unseen = /only the content_hash of the text; the text itself was not checked\.$/;
+    for (const cited_sources of [undefined, [], ["doc:1"], ["doc:1", "doc:2"]]) {
+      const sources = cited_sources === undefined ? {} : { cited_sources };
+      const alone = emptyVaultAssessor.assess({ content_hash: hash, ...sources });
+      expect(alone.data.reason).toMatch(unseen);
+      const both = emptyVaultAssessor.assess({ content, content_hash: hash, ...sources });
+      expect(both.data.reason).not.toMatch(unseen);
+    }
   });
 });

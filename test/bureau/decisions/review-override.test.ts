@@ -9,7 +9,7 @@ import { formatReviewDay, type ReviewCalls } from "../../../src/contract/reviews
 import type { ReviewDecision, ReviewLevel } from "../../../src/contract/vocabulary.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
-import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
+import { BROKEN_TEXT, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 import { legOf } from "../../store/_decisions.ts";
 
 /** Failures enough for a border of a tenth, none for the refuse rule below certainty. */
@@ -177,8 +177,10 @@ describe("a verify that is held back", () => {
     expect(answer.review).toBeUndefined();
     expect(said(verify(GOOD, { stakes: stakes * 1.01 }))).toMatch(/^CHALLENGE/);
     expect(said(verify(GOOD, { stakes, tool_level: "L3" }))).toMatch(/^(CHALLENGE|BLOCK)/);
-    const altered = { content: "a", content_hash: `sha256:${"0".repeat(64)}` };
-    expect(said(verify(GOOD, { stakes, context: altered }))).toBe("QUARANTINE HASH_MISMATCH");
+    const altered = { content: BROKEN_TEXT };
+    expect(said(verify(GOOD, { stakes, context: altered }))).toBe(
+      "QUARANTINE CONTENT_RECORDED_FALSE",
+    );
     const strict = { ...by, minimumScores: { L0: 850, L1: 850, L2: 850, L3: 850 } };
     expect(said(verify(GOOD, { stakes }, strict))).toMatch(/^CHALLENGE/);
     // Refused for its record: no person's word lifts that.

@@ -9,7 +9,7 @@ import type {
 } from "../../../src/contract/schemas/scores.ts";
 import { DECISIONS, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
+import { BROKEN_TEXT, call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const GOOD = "agent://acme/ledger-sync";
 const TURNED_BAD = "agent://globex/price-scout";
@@ -147,11 +147,14 @@ describe("verify", () => {
   });
 
   it("puts broken provenance first among the reasons", () => {
-    const context = { content: "x", content_hash: `sha256:${"0".repeat(64)}` };
+    const context = { content: BROKEN_TEXT };
     const request = { agent_id: FRAUD, action: "a.b", tool_level: "L0", context } as const;
     const response = bureau.verify(request, call) as VerifyResponse;
-    expect(response.policy_action).toEqual({ verdict: "CHALLENGE", log_reason: "HASH_MISMATCH" });
-    expect(response.reason_codes[0]).toBe("HASH_MISMATCH");
+    expect(response.policy_action).toEqual({
+      verdict: "CHALLENGE",
+      log_reason: "CONTENT_RECORDED_FALSE",
+    });
+    expect(response.reason_codes[0]).toBe("CONTENT_RECORDED_FALSE");
   });
 
   it("never gives more than four reason codes, and none twice", () => {

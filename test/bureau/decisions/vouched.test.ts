@@ -7,7 +7,7 @@ import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
-import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
+import { BROKEN_TEXT, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const NEW = "agent://mycompany/new";
 const UNTIL_MS = NEWEST_MS + 86_400_000;
@@ -80,8 +80,8 @@ describe("verify", () => {
   it("never speaks for stakes, for broken evidence or for a minimum above the shipped one", () => {
     const { verify } = open();
     expect(said(verify(NEW, "L2", { stakes: 1e6 }))).toBe("CHALLENGE STAKES_NEED_APPROVAL");
-    const altered = { content: "a", content_hash: `sha256:${"0".repeat(64)}` };
-    expect(said(verify(NEW, "L2", { context: altered }))).toBe("QUARANTINE HASH_MISMATCH");
+    const altered = { content: BROKEN_TEXT };
+    expect(said(verify(NEW, "L2", { context: altered }))).toBe("QUARANTINE CONTENT_RECORDED_FALSE");
     const picky = { ...call, principal };
     expect(principal.minimumScores.L2).toBeGreaterThan(MINIMUM_SCORES_DEFAULT.L2);
     expect(said(verify(NEW, "L2", {}, picky))).toBe("CHALLENGE BELOW_TENANT_MINIMUM");

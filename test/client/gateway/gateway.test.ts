@@ -218,6 +218,9 @@ describe("alerts", () => {
   });
 });
 
+const problemReply = (body: object) =>
+  Response.json(body, { status: 400, headers: { "content-type": "application/problem+json" } });
+
 describe("the caller's own faults", () => {
   it("open nothing at any level and alert nobody", async () => {
     for (const level of TOOL_LEVELS) {
@@ -230,6 +233,11 @@ describe("the caller's own faults", () => {
       const nonsense = await settle(gate.gateway.authorize({ ...question, stakes }));
       expect(nonsense).toMatchObject({ allowed: false, status: 403, reason: "invalid_argument" });
       expect(gate.alerts).toEqual([]);
+      const body = { code: "invalid_request", detail: "the request is not valid", errors: [] };
+      const refused = open(() => Promise.resolve(problemReply(body)));
+      const invalid = await settle(refused.gateway.authorize(question));
+      expect(invalid).toMatchObject({ allowed: false, status: 403, reason: "invalid_request" });
+      expect(refused.alerts).toEqual([]);
     }
   });
 });

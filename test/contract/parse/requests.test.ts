@@ -1,13 +1,17 @@
 // Every member of every request: missing, of the wrong type, out of range, of the wrong form, each
 // with its code and pointer; and that all faults of one body come together.
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { FIELD_ERRORS_MAX } from "../../../src/contract/limits.ts";
 import { parseKeyRequest, parseQueryRequest } from "../../../src/contract/parse/requests.ts";
 import {
   parseCheckRequest,
+  parseEvidenceRequest,
   parseHandshakeRequest,
   parseOutcomeRequest,
+  parseProvenanceRecord,
   parseVerifyBatch,
   parseVerifyRequest,
 } from "../../../src/contract/parse/requests.ts";
@@ -26,6 +30,9 @@ function errorsOf(parse: Parse, value: unknown): [string, string][] {
   }
   return [];
 }
+
+const hashOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+const HASH_OF_B = hashOf("b");
 
 /** `undefined` as the value leaves the member out. */
 function withMember(body: object, member: string, value: unknown): object {
@@ -71,6 +78,8 @@ const VERIFY_ROWS: Row[] = [
   ["context", "x", "/context", "type"],
   ["context", { content_hash: 1 }, "/context/content_hash", "type"],
   ["context", { content_hash: "md5:00" }, "/context/content_hash", "format"],
+  ["context", { content: "a", content_hash: HASH_OF_B }, "/context/content_hash", "mismatch"],
+  ["context", { content: "", content_hash: HASH_OF_B }, "/context/content_hash", "mismatch"],
   ["context", { cited_sources: "a" }, "/context/cited_sources", "type"],
   ["context", { cited_sources: Array(65).fill("a") }, "/context/cited_sources", "length"],
   ["context", { cited_sources: ["a", 5] }, "/context/cited_sources/1", "type"],
@@ -241,5 +250,45 @@ describe("verify batch", () => {
 
   it("takes a thousand items", () => {
     expect(parseVerifyBatch({ items: Array(1000).fill(VERIFY_BODY) })).toHaveLength(1000);
+  });
+});
+
+describe("the hash of a content", () => {
+  const texts = fc.string({ unit: "grapheme", maxLength: 40 });
+  /** A hash with some of its digits in capitals. */
+  const spelled = (text: string, capitals: number) =>
+    hashOf(text).replaceAll(/(?<=:.*)[a-f]/g, (digit, at: number) =>
+      (capitals >> (at % 31)) & 1 ? digit.toUpperCase() : digit,
+    );
+  const contextOf = (context: object) => parseVerifyRequest({ ...VERIFY_BODY, context }).context;
+
+  it("is kept in lower case, in whatever case it came, alone or beside its content", () => {
+    fc.assert(
+      fc.property(texts, fc.nat(), (text, capitals) => {
+        const content_hash = spelled(text, capitals);
+        expect(contextOf({ content_hash })).toEqual({ content_hash: hashOf(text) });
+        const both = contextOf({ content: text, content_hash });
+        expect(both).toEqual({ content: text, content_hash: hashOf(text) });
+        const record = { agent_id: "a", action: "a.b", cited_sources: [], content_hash };
+        expect(parseProvenanceRecord(record).content_hash).toBe(hashOf(text));
+        expect(parseEvidenceRequest({ sha256: content_hash }).sha256).toBe(hashOf(text));
+      }),
+    );
+  });
+
+  it("is refused beside any other content, at its place in a batch too", () => {
+    fc.assert(
+      fc.property(texts, texts, fc.nat(), (text, other, capitals) => {
+        fc.pre(text !== other);
+        const item = {
+          ...VERIFY_BODY,
+          context: { content: text, content_hash: spelled(other, capitals) },
+        };
+        expect(errorsOf(parseVerifyRequest, item)).toEqual([["/context/content_hash", "mismatch"]]);
+        expect(parseVerifyBatch({ items: [VERIFY_BODY, item] })[1]).toMatchObject([
+          { pointer: "/items/1/context/content_hash", code: "mismatch" },
+        ]);
+      }),
+    );
   });
 });

@@ -56,6 +56,7 @@ test.each([
   ["an escaped quote", JSON.stringify(PLAIN).replace("quarterly", 'quarterly\\"')],
   ["an unknown member", JSON.stringify({ ...PLAIN, extra: 1 })],
   ["content", JSON.stringify({ ...PLAIN, context: { content: "text" } })],
+  ["a hash in capitals", JSON.stringify(PLAIN).replace("abab", "ABab")],
   ["levels that is no flag", JSON.stringify({ ...PLAIN, levels: 1 })],
   ["levels cut short", JSON.stringify(PLAIN).replace("true", "tru")],
   ["levels gone on", JSON.stringify(PLAIN).replace("true", "trues")],

@@ -126,6 +126,9 @@ describeAdapters("decision log", (adapter) => {
     expect(store.noted).toMatchObject([
       { table: "provenance", event: { ...PROVENANCE, tenant: "acme", request_id: null } },
     ]);
+    const capitals = { ...PROVENANCE, content_hash: `sha256:${"AB".repeat(32)}` };
+    await call(service, "/v1/provenance", { body: capitals });
+    expect(store.noted.at(-1)).toMatchObject({ event: { content_hash: PROVENANCE.content_hash } });
     const wrong = await call(service, "/v1/provenance", {
       body: { ...PROVENANCE, content_hash: "x" },
     });

@@ -29,6 +29,30 @@ describeServers("routes", (service) => {
       expect(answer.headers.get("content-length")).toBe(String(Buffer.byteLength(answer.text)));
     });
 
+    it("refuses a hash that is not that of the content, by every route that takes both", async () => {
+      const context = { content: "a text", content_hash: `sha256:${"AB".repeat(32)}` };
+      const fault = { pointer: "/context/content_hash", code: "mismatch" };
+      const item = { ...VERIFY_BODY, context };
+      const verified = await call(service, "/v1/trust/verify", { body: item });
+      expect([verified.status, verified.json.code]).toEqual([400, "invalid_request"]);
+      expect(verified.json.errors).toMatchObject([fault]);
+      const batch = await call(service, "/v1/trust/verify/batch", { body: { items: [item] } });
+      expect(batch.json.items[0].problem.errors).toMatchObject([
+        { ...fault, pointer: "/items/0/context/content_hash" },
+      ]);
+      const evaluated = await call(service, "/access/v1/evaluation", {
+        body: {
+          subject: { type: "agent", id: VERIFY_BODY.agent_id },
+          action: { name: VERIFY_BODY.action },
+          resource: { type: "report", id: "1" },
+          context,
+        },
+      });
+      expect([evaluated.status, evaluated.json.errors]).toMatchObject([400, [fault]]);
+      const alone = { ...item, context: { content_hash: context.content_hash } };
+      expect((await call(service, "/v1/trust/verify", { body: alone })).status).toBe(200);
+    });
+
     it("verifies a batch item by item", async () => {
       const items = [VERIFY_BODY, { ...VERIFY_BODY, tool_level: "L9" }, 5, VERIFY_BODY];
       const answer = await call(service, "/v1/trust/verify/batch", { body: { items } });

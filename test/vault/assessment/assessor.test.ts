@@ -47,12 +47,6 @@ describe("exact findings", () => {
     ["nothing given", {}, "PROVENANCE_NOT_ASSESSED", { hard: false, hallucinated: false }],
     ["no sources", { content: "x" }, "NO_SOURCES", { hard: false, hallucinated: false }],
     [
-      "another content than its digest",
-      { content: "x", content_hash: hashOf("y"), cited_sources: ["bridge"] },
-      "HASH_MISMATCH",
-      { hard: true, hallucinated: true },
-    ],
-    [
       "every source unknown",
       { cited_sources: ["nowhere", "elsewhere"] },
       "SOURCE_UNKNOWN",
@@ -111,6 +105,31 @@ describe("exact findings", () => {
     expect(data.sources).toEqual(
       ["bridge", "digest-only", "law"].map((id) => ({ id, status: "SOURCE_VERIFIED" })),
     );
+  });
+
+  it.each<[string, VerifyContext]>([
+    ["without sources", {}],
+    ["under a verified source", { cited_sources: ["bridge"] }],
+    ["under unknown sources", { cited_sources: ["nowhere", "elsewhere"] }],
+    ["under one unknown source", { cited_sources: ["bridge", "nowhere"] }],
+    ["under a revoked source", { cited_sources: ["gone"] }],
+  ])("says of a text known by its hash alone that it was not checked, %s", (name, context) => {
+    const unseen = /only the content_hash of the text; the text itself was not checked\.$/;
+    const empty = openVault().assessor;
+    const text = `A text of its own, ${name}.`;
+    const content_hash = hashOf(text);
+    for (const each of [assessor, empty]) {
+      const before = each.assess(context, "acme").data;
+      const alone = each.assess({ ...context, content_hash }, "acme").data;
+      expect(alone.reason).toMatch(unseen);
+      expect(alone.source_verified).toBe(before.source_verified);
+      // The constant findings are shared: none keeps the sentence.
+      expect(each.assess(context, "acme").data.reason).not.toMatch(unseen);
+      const shown = each.assess({ ...context, content_hash, content: text }, "acme").data;
+      expect(shown.reason).not.toMatch(unseen);
+    }
+    const registered = assess({ content_hash: hashOf(BRIDGE), cited_sources: ["bridge"] });
+    expect(registered.data.reason, "the source itself").not.toMatch(unseen);
   });
 
   it("doubts a near copy of what is recorded as false, and does not call it false", () => {

@@ -205,8 +205,8 @@ class AsyncTrustGateway:
     def _faulted(self, error: TrustRankError, agent_id: str, tool_level: str) -> GatewayAnswer:
         policy = fail_policy(tool_level)
         # The policy is for a service that does not answer; a caller that sent nonsense says nothing
-        # about the service, and gets nothing.
-        is_callers = error.code == "invalid_argument"
+        # about the service, and gets nothing: else a hash of another content would open L0 and L1.
+        is_callers = error.code in ("invalid_argument", "invalid_request")
         allowed = policy.is_open and not is_callers
         self.counts["degraded"] += 1
         if not allowed:
