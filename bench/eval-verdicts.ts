@@ -4,10 +4,13 @@
 // before the judged part; the shipped ones stand beside them. Outcomes are known at once and, in `lag7`,
 // after seven days. They are folded with drawn stakes (drawn-stakes.ts): the size of a rating is no amount, and
 // as one it would take a third of most outcomes' weight; --stakes ratings uses it nevertheless, as an import
-// does. One JSON object on the last line of stdout.
+// does. --format outcomes reads the lines of an import, such as data/sample/outcomes.ndjson, with the stakes that
+// they have. False positives count every 403 that a good outcome's agent would have got, CHALLENGE included, beside
+// denials (QUARANTINE and BLOCK). One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
 import { DEFAULT_POLICY, MINIMUM_SCORES_DEFAULT } from "../src/contract/policy.ts";
-import { FEATURES, VERDICT } from "../src/contract/vocabulary.ts";
+import { FEATURES, TOOL_LEVELS, VERDICT } from "../src/contract/vocabulary.ts";
+import type { ToolLevel } from "../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import type { AgentScore } from "../src/engine/reading.ts";
@@ -27,7 +30,7 @@ import { applyPolicyRules } from "../src/policy/rules.ts";
 import { createRuleInputs } from "../src/policy/rule-inputs.ts";
 import { drawStakes } from "./drawn-stakes.ts";
 import { flagEstablished } from "./established.ts";
-import { readRatings } from "./ratings.ts";
+import { readOutcomes, readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns, walkStream } from "./replay.ts";
 import type { Delay } from "./replay.ts";
@@ -53,9 +56,7 @@ const LAG_DAYS = 7;
 /** Of the drawn stakes: nearly all count fully, so that another seed changes next to nothing. */
 const SEED = 1;
 const STAKES = ["drawn", "ratings"] as const;
-const LEVELS = ["L2", "L3"] as const;
-type Level = (typeof LEVELS)[number];
-
+const FORMATS: ReadonlySet<string> = new Set(["snap-ratings", "outcomes"]);
 const active = createActivePolicy(DEFAULT_POLICY);
 
 /** When outcomes become known, and who is established by what is known then. */
@@ -77,15 +78,18 @@ interface Counts {
   established: number;
 }
 
+const createCounts = (): Counts => ({ good: 0, bad: 0, established: 0 });
+
+function createLevelCounts(): Record<ToolLevel, Counts> {
+  return { L0: createCounts(), L1: createCounts(), L2: createCounts(), L3: createCounts() };
+}
+
 /** Outcomes of one side let through and denied. */
 class SideTally {
-  readonly #seen: Counts = { good: 0, bad: 0, established: 0 };
-  readonly #allowed: Record<Level, Counts> = {
-    L2: { good: 0, bad: 0, established: 0 },
-    L3: { good: 0, bad: 0, established: 0 },
-  };
+  readonly #seen = createCounts();
+  readonly #allowed = createLevelCounts();
+  readonly #denied = createLevelCounts();
   readonly #thin = { good: 0, bad: 0 };
-  readonly #denied = { good: 0, bad: 0 };
   readonly #side: Side;
   readonly #rules = createRuleInputs();
 
@@ -108,14 +112,25 @@ class SideTally {
     this.#seen[kind] += 1;
     if (isEstablished) this.#seen.established += 1;
     if (reading.isThin) this.#thin[kind] += 1;
-    for (const level of LEVELS) {
+    for (const level of TOOL_LEVELS) {
       const { verdictIndex } = applyPolicyRules(fill(query, level));
-      if (verdictIndex === VERDICT.ALLOW) {
-        this.#allowed[level][kind] += 1;
-        if (isEstablished) this.#allowed[level].established += 1;
-      }
-      if (level === "L2" && verdictIndex >= VERDICT.QUARANTINE) this.#denied[kind] += 1;
+      const counts = verdictIndex === VERDICT.ALLOW ? this.#allowed : this.#denied;
+      if (verdictIndex === VERDICT.CHALLENGE) continue;
+      counts[level][kind] += 1;
+      if (isEstablished) counts[level].established += 1;
     }
+  }
+
+  /** False positives of a level: shares of good outcomes that are answered 403, and of those denied. */
+  #buildFalsePositives(level: ToolLevel) {
+    const { good, established } = this.#seen;
+    const [allowed, denied] = [this.#allowed[level], this.#denied[level]];
+    return {
+      good_403: (good - allowed.good) / good,
+      good_denied: denied.good / good,
+      established_403: (established - allowed.established) / established,
+      established_denied: denied.established / established,
+    };
   }
 
   buildShares() {
@@ -128,8 +143,14 @@ class SideTally {
       l3_good_allowed: L3.good / seen.good,
       l3_bad_allowed: L3.bad / seen.bad,
       l3_established_allowed: L3.established / seen.established,
-      hard_denied_good: this.#denied.good / seen.good,
-      hard_denied_bad: this.#denied.bad / seen.bad,
+      hard_denied_good: this.#denied.L2.good / seen.good,
+      hard_denied_bad: this.#denied.L2.bad / seen.bad,
+      false_positives: {
+        L0: this.#buildFalsePositives("L0"),
+        L1: this.#buildFalsePositives("L1"),
+        L2: this.#buildFalsePositives("L2"),
+        L3: this.#buildFalsePositives("L3"),
+      },
       thin_good: this.#thin.good / seen.good,
       thin_bad: this.#thin.bad / seen.bad,
       outcomes: { ...seen },
@@ -213,20 +234,21 @@ function main(): void {
   });
   const part = PARTS[values.part as keyof typeof PARTS];
   const stakes = STAKES.find((each) => each === values.stakes);
-  const isAsked = values.format === "snap-ratings" && part !== undefined && stakes !== undefined;
+  const isAsked = FORMATS.has(values.format) && part !== undefined && stakes !== undefined;
   if (values.file === undefined || !isAsked) {
     process.stderr.write(
-      "usage: eval:verdicts -- --file F [--format snap-ratings] [--part test|validation] " +
+      "usage: eval:verdicts -- --file F [--format snap-ratings|outcomes] [--part test|validation] " +
         "[--stakes drawn|ratings]\n",
     );
     process.exit(2);
   }
-  const rated = readRatings(values.file, "eval");
-  const outcomes = stakes === "drawn" ? drawStakes(rated, SEED, 1) : rated;
+  const hasStakes = values.format === "outcomes";
+  const rated = hasStakes ? readOutcomes(values.file) : readRatings(values.file, "eval");
+  const outcomes = stakes === "drawn" && !hasStakes ? drawStakes(rated, SEED, 1) : rated;
   const at = (share: number) => Math.floor(outcomes.length * share);
   const split = { train: at(TRAIN_FROM), from: at(part[0]), to: at(part[1]) };
   const report = {
-    stakes,
+    stakes: hasStakes ? "recorded" : stakes,
     ...evaluate(outcomes, 0, split),
     lag7: evaluate(outcomes, LAG_DAYS, split),
   };

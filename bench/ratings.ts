@@ -1,6 +1,7 @@
 // Reads a stream of outcomes for evaluation: `SOURCE,TARGET,RATING,TIME` without a header, in any
 // order (sorted by time, then line). Rating above zero is a success; stakes are its magnitude.
 import { readFileSync } from "node:fs";
+import type { OutcomeRequest } from "../src/contract/schemas/outcomes.ts";
 
 /**
  * Grade and signature of ratings: as the import of a counterparty's word (indexes of GRADES and
@@ -42,6 +43,22 @@ export function readRatings(path: string, namespace: string): RatedOutcome[] {
       timeMs: seconds * 1000,
     });
   });
+  return sortByTime(rows);
+}
+
+/** Reads outcomes as they are imported: one JSON object a line, graded as a counterparty's word. */
+export function readOutcomes(path: string): RatedOutcome[] {
+  const lines = readFileSync(path, "utf8").trim().split("\n");
+  return sortByTime(
+    lines.map((line) => {
+      const { reporter, subject, outcome, stakes, settled_at } = JSON.parse(line) as OutcomeRequest;
+      const failure = outcome === 1 ? 0 : 1;
+      return { reporter, subject, failure, stakes, timeMs: new Date(settled_at!).getTime() };
+    }),
+  );
+}
+
+function sortByTime(rows: readonly RatedOutcome[]): RatedOutcome[] {
   return rows
     .map((row, i) => ({ row, i }))
     .toSorted(byTime)
