@@ -7,6 +7,7 @@ import { Exchange, type ExchangeServices } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { RequestRecorder } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
+import { isBodyOptional } from "./optional-body.ts";
 import { ApiDocumentation } from "./openapi/api-documentation.ts";
 import { negotiateReplyFormat } from "./codec/negotiation.ts";
 import { EventLoopYield } from "./event-loop-yield.ts";
@@ -66,6 +67,11 @@ export class Application implements HttpApplication {
     this.#estimates = routes.map(() => new DurationEstimate());
     this.services = this.#makeServices(dependencies);
     this.turningAway = new LoadShedder(this.#table, this.services);
+  }
+
+  isBodyOptional(path: string): boolean {
+    const index = this.#table.match(path)?.methods.byMethod.get("POST");
+    return index !== undefined && isBodyOptional(this.#table.routes[index] as Route);
   }
 
   admit(head: RequestHead, peer?: Peer): RequestAdmission {

@@ -3,6 +3,7 @@
 import type { CallContext } from "../bureau/bureau.ts";
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/principal.ts";
+import { isBodyOptional } from "./optional-body.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseMsgpack } from "./codec/msgpack.ts";
 import { parseBodyFormat, type WireFormat } from "./codec/negotiation.ts";
@@ -104,15 +105,16 @@ export class Exchange implements RequestAdmission {
     return this.services.refuse(this, new ServiceFault(code, detail));
   }
 
-  /** The body as a value, by its media type. */
+  /** The body as a value, by its media type; `{}` for an empty one that may be left out. */
   readDocument(): unknown {
+    if (this.body.length === 0 && this.#isBodyOptional()) return {};
     const format = parseBodyFormat(this.head.contentType);
     return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
   }
 
-  /** The same, or an empty object where the request has no body. */
-  readOptionalDocument(): unknown {
-    return this.body.length === 0 ? {} : this.readDocument();
+  #isBodyOptional(): boolean {
+    const route = this.services.routes[this.routeIndex];
+    return route !== undefined && isBodyOptional(route);
   }
 
   /** Parameters of the query, decoded. An adapter may set the query after the admission. */

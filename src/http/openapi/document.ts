@@ -7,6 +7,7 @@ import type {
   RouteBody,
   RouteDescription,
 } from "../route-description.ts";
+import { isBodyOptional } from "../optional-body.ts";
 import { EXAMPLES_BY_PARAMETER } from "./example-values.ts";
 import { buildMessageExample } from "./examples.ts";
 import {
@@ -89,7 +90,9 @@ function buildOperation(route: RouteDescription): Json {
     security: buildSecurity(route),
   };
   if (access !== "none" && access !== "key") described["x-required-scope"] = access;
-  if (route.body !== undefined) described["requestBody"] = buildRequestBody(route.body);
+  if (route.body !== undefined) {
+    described["requestBody"] = buildRequestBody(route.body, !isBodyOptional(route));
+  }
   return described;
 }
 
@@ -135,12 +138,13 @@ function buildParameter(name: string, place: "path" | "query", given: RouteParam
   return example === undefined ? described : { ...described, example };
 }
 
-function buildRequestBody(body: RouteBody): Json {
+function buildRequestBody(body: RouteBody, required: boolean): Json {
   const documents = buildDocumentContent(body.schema);
   const lines = { "application/x-ndjson": { schema: buildLineSchema(body) } };
   const content =
     body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
-  return { required: true, description: `At most ${body.bytesMax} bytes`, content };
+  const omission = required ? "" : "; may be left out, which means `{}`";
+  return { required, description: `At most ${body.bytesMax} bytes${omission}`, content };
 }
 
 /** Schema of one line: of a batch, which as a document is an array, that of an item. */

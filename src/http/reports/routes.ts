@@ -139,7 +139,7 @@ async function buildReportReply(
 
 function shareReport(exchange: Exchange): Reply {
   const { valid_sec: validSec = REPORT_LINK_SEC_DEFAULT } = parseReportLink(
-    exchange.readOptionalDocument(),
+    exchange.readDocument(),
   );
   const agent = parseScoredId(exchange.decodedParameter());
   const tenant = resolveReportTenant(exchange);

@@ -185,7 +185,7 @@ async function readDecision(exchange: Exchange): Promise<Reply> {
 }
 
 async function replayDecision(exchange: Exchange): Promise<Reply> {
-  const { config } = parseReplayRequest(exchange.readOptionalDocument());
+  const { config } = parseReplayRequest(exchange.readDocument());
   const configVersion = config === "active" ? undefined : config;
   const legs = await findDecisionLegs(exchange);
   const replay = exchange.services.bureau.replayDecision(legs, configVersion);

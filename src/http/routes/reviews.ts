@@ -205,7 +205,7 @@ async function readReview(exchange: Exchange): Promise<Reply> {
 }
 
 async function handleReviewClaim(exchange: Exchange): Promise<Reply> {
-  const request = parseReviewClaim(exchange.readOptionalDocument());
+  const request = parseReviewClaim(exchange.readDocument());
   const id = exchange.decodedParameter();
   const { principal } = exchange;
   return buildReviewReply(

@@ -2,7 +2,7 @@
 // checked here, before any route sees the request. One line of doubt about a length is a refused
 // connection (RFC 9112 §6.3, §11.2).
 import type { FaultCode } from "../../contract/faults.ts";
-import type { RequestHead } from "./port.ts";
+import type { HttpApplication, RequestHead } from "./port.ts";
 
 /** Digits of a Content-Length: 7 hold every body limit. */
 const LENGTH_DIGITS_MAX = 7;
@@ -116,8 +116,11 @@ export class HeadReader implements RequestHead {
     }
   }
 
-  /** Undefined when the message's end is certain; else the refusal to send before closing. */
-  framingFault(): FramingFault | undefined {
+  /**
+   * Undefined when the message's end is certain; else the refusal to send before closing. A `POST`
+   * without a length has no body (RFC 9112 §6.3), which `application` takes on some paths.
+   */
+  framingFault(application: Pick<HttpApplication, "isBodyOptional">): FramingFault | undefined {
     if (this.#repeated !== undefined)
       return createFramingFault(`header \`${this.#repeated}\` is repeated`);
     if (this.#host === undefined || this.#host === "")
@@ -126,7 +129,7 @@ export class HeadReader implements RequestHead {
     if (!this.path.startsWith("/")) return createFramingFault("the request target must be a path");
     const text = this.#contentLengthText;
     if (text === undefined) {
-      if (this.method !== "POST") return undefined;
+      if (this.method !== "POST" || application.isBodyOptional(this.path)) return undefined;
       return { code: "length_required", detail: "a `POST` needs `content-length`" };
     }
     const length = parseContentLength(text);
@@ -136,6 +139,11 @@ export class HeadReader implements RequestHead {
       return createFramingFault("this method takes no body");
     }
     return undefined;
+  }
+
+  /** A `POST` without Content-Length: a length that was lost on the way shows in the bytes behind it. */
+  get hasUnprovedEnd(): boolean {
+    return this.contentLength < 0 && this.method === "POST";
   }
 
   #once(name: string, before: string | undefined, value: string): string {

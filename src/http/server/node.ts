@@ -190,7 +190,7 @@ class NodeServer implements HttpServer {
       head.add((rawHeaders[index] as string).toLowerCase(), rawHeaders[index + 1] as string);
     }
     head.query = query;
-    const fault = head.framingFault();
+    const fault = head.framingFault(this.#application);
     if (fault !== undefined) {
       this.#reject(response, this.#application.refuse(fault.code, fault.detail, path));
       return;
@@ -203,6 +203,7 @@ class NodeServer implements HttpServer {
       const reply = admission.refusal ?? admission.refuse("body_too_large", detail);
       this.#reject(response, reply);
     } else if (head.contentLength <= 0) {
+      if (head.hasUnprovedEnd) this.#condemn(response);
       this.#answer(response, admission, EMPTY);
     } else {
       this.#receive(request, response, admission, head.contentLength);
@@ -249,10 +250,11 @@ class NodeServer implements HttpServer {
 
   #answer(response: http.ServerResponse, admission: RequestAdmission, body: Buffer): void {
     const reply = admission.refusal ?? admission.answer(body);
-    if (!(reply instanceof Promise)) this.#write(response, reply, this.#isDraining);
+    const isLast = () => this.#isDraining || this.#condemned.has(response.req.socket);
+    if (!(reply instanceof Promise)) this.#write(response, reply, isLast());
     else {
       reply.then(
-        (settled) => this.#write(response, settled, this.#isDraining),
+        (settled) => this.#write(response, settled, isLast()),
         (error: unknown) => {
           this.#application.onFailure(error);
           response.destroy();
@@ -262,10 +264,15 @@ class NodeServer implements HttpServer {
   }
 
   #reject(response: http.ServerResponse, reply: Reply): void {
+    this.#condemn(response);
+    this.#write(response, reply, true);
+  }
+
+  /** Nothing that follows on this connection runs; it is closed once the reply has left. */
+  #condemn(response: http.ServerResponse): void {
     const { socket } = response.req;
     this.#condemned.add(socket);
     response.once("finish", () => socket.destroySoon());
-    this.#write(response, reply, true);
   }
 
   #write(response: http.ServerResponse, reply: Reply, isLast: boolean): void {

@@ -100,6 +100,8 @@ export interface HttpApplication {
    * Paths whose `POST` an adapter may match by itself, exactly; it passes on all else unchanged.
    */
   readonly exactPosts: readonly string[];
+  /** Whether a `POST` to this path may come without a body and without its length. */
+  isBodyOptional(path: string): boolean;
   admit(head: RequestHead, peer?: Peer): RequestAdmission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
   refuse(code: FaultCode, detail: string, path: string): Reply;

@@ -58,9 +58,9 @@ export class UwsCall implements Peer {
     currentHead = head;
     request.forEach(addHeaderToCurrentHead);
     this.#isHead = method === "HEAD";
-    const fault = head.framingFault();
-    if (fault !== undefined) return this.#rejectFraming(fault, head.path);
     const { application } = this.#server;
+    const fault = head.framingFault(application);
+    if (fault !== undefined) return this.#rejectFraming(fault, head.path);
     const admission = application.admit(head, this);
     // One more crossing into native code, which the hot routes are spared: they take no query.
     if (method !== "POST" || admission.keepsBody) head.query = request.getQuery();
@@ -69,7 +69,10 @@ export class UwsCall implements Peer {
       const detail = `the body may be at most ${admission.bodyBytesMax} bytes`;
       return this.#reject(admission.refusal ?? admission.refuse("body_too_large", detail));
     }
-    if (head.contentLength <= 0) return this.#answer(admission, EMPTY);
+    if (head.contentLength <= 0) {
+      if (head.hasUnprovedEnd) return this.#answerAndClose(admission);
+      return this.#answer(admission, EMPTY);
+    }
     this.#response.onData((chunk, isLast) => {
       try {
         this.#onChunk(admission, chunk, isLast);
@@ -131,6 +134,17 @@ export class UwsCall implements Peer {
     // Inside the server's own callback the response is corked already.
     if (reply instanceof Promise) this.#answerLater(reply);
     else this.#write(reply, this.#server.isLastReply);
+  }
+
+  /** One turn later, as `#reject`: what follows on this connection never runs. */
+  #answerAndClose(admission: RequestAdmission): void {
+    setImmediate(() => {
+      if (!this.#isOpen) return;
+      Promise.resolve(admission.refusal ?? admission.answer(EMPTY)).then(
+        (reply) => this.#later(reply, true),
+        (error: unknown) => this.fail(error),
+      );
+    });
   }
 
   #answerLater(promise: Promise<Reply>): void {

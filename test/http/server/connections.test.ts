@@ -25,6 +25,7 @@ async function open(listen: typeof listenNode) {
   const server = await listen(
     {
       exactPosts: [],
+      isBodyOptional: () => false,
       admit: ({ path }) => ({
         refusal: undefined,
         bodyBytesMax: 0,

@@ -115,6 +115,7 @@ describe.each([
     const server = await listen(
       {
         exactPosts: [],
+        isBodyOptional: () => false,
         admit: () => admission,
         refuse: () => reply,
         onAborted: () => undefined,
