@@ -1,12 +1,12 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
-import { NO_NAMESPACE_OWNERS } from "../contract/namespaces.ts";
 import type { Bureau } from "./bureau.ts";
 import { defaultPolicySource } from "../policy/active-policy.ts";
 import { discardingAssessmentLog } from "./decisions/assessments.ts";
 import { FirstOfDayTracker } from "./decisions/first-of-day.ts";
 import { discardingDecisionLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
+import { KeyRegistry } from "./reporters/key-registry.ts";
 import { noReviewDecisions } from "./reviews/decision-cache.ts";
 import { explainAgentScore } from "./decisions/explain.ts";
 import { checkAgent } from "./decisions/check.ts";
@@ -37,7 +37,7 @@ export function openBureau(options: BureauOptions): Bureau {
     provenance: options.provenance ?? emptyVaultAssessor,
     policies: options.policies ?? defaultPolicySource,
     assessments: options.assessments ?? discardingAssessmentLog,
-    owners: options.owners ?? NO_NAMESPACE_OWNERS,
+    registry: options.registry ?? new KeyRegistry(),
     decisions: options.decisions ?? discardingDecisionLog,
     reviews: options.reviews ?? noReviewDecisions,
     flaggedToday: new FirstOfDayTracker(),

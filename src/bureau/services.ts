@@ -1,7 +1,7 @@
 // Collaborators of the verdict use cases and their environment (clock, timer, randomness), injected so that
 // tests and replays can fix them.
 import type { DecisionLog } from "../contract/decisions.ts";
-import type { NamespaceReader } from "../contract/namespaces.ts";
+import type { ReporterRegistry } from "./reporters/key-registry.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
@@ -39,8 +39,8 @@ export interface BureauOptions {
   readonly policies?: PolicySource;
   /** Log of certain findings on texts; by default they are discarded. */
   readonly assessments?: AssessmentLog;
-  /** Owners of namespaces; by default there are none. */
-  readonly owners?: NamespaceReader;
+  /** Reporters' keys and owners of namespaces; by default there are none. */
+  readonly registry?: ReporterRegistry;
   /** Decision log; by default decisions are discarded. */
   readonly decisions?: DecisionLog;
   /** Review decisions on withheld agents; by default there are none. */

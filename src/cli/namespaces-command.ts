@@ -1,12 +1,11 @@
 // `trustrank namespaces grant | list | transfer | revoke`: which tenant owns which namespace. Works on
 // the files when no server holds them; otherwise the server makes the change, at once.
 import { SerialQueue } from "../concurrency/serial-queue.ts";
-import { KeyRegistry } from "../bureau/reporters/key-registry.ts";
+import { foldKeyRegistry } from "../bureau/reporters/key-registry.ts";
 import { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
 import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
-import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
 import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
 import { OPERATOR_CALL } from "../service/import/local-sink.ts";
@@ -112,10 +111,7 @@ function withNamespacesOnFiles<T>(
   run: (namespaces: Namespaces) => Promise<T>,
 ): Promise<T> {
   return withCoreOnFiles(dataDir, ({ ledger: events }) => {
-    const registry = new KeyRegistry();
-    for (const payload of events.keyEvents) {
-      registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
-    }
+    const registry = foldKeyRegistry(events.keyEvents);
     const changes = new SerialQueue();
     const onEvent = () => undefined;
     return run(new Namespaces({ events, registry, changes, onEvent, clock: Date.now }));

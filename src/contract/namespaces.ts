@@ -38,14 +38,6 @@ export interface NamespaceOwner {
   readonly grantedBy: string | null;
 }
 
-/** Who owns a namespace, as reports are judged. */
-export interface NamespaceReader {
-  /** The owner's tenant; undefined where nobody owns it. */
-  findOwnerTenant(namespace: string): string | undefined;
-}
-
-export const NO_NAMESPACE_OWNERS: NamespaceReader = { findOwnerTenant: () => undefined };
-
 /** `agent://<namespace>/...` -> namespace. */
 export function extractNamespace(agent: string): string {
   const start = "agent://".length;
@@ -77,27 +69,14 @@ export function transferKeyAuthority(
   return { right: "owner", tenant: change.tenant };
 }
 
-/** The owners after the registry's events so far: journal payloads, in order. */
-export function foldNamespaceOwners(events: readonly Uint8Array[]): NamespaceOwners {
-  const owners = new NamespaceOwners();
-  for (const payload of events) {
-    owners.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
-  }
-  return owners;
-}
-
-export class NamespaceOwners implements NamespaceReader {
-  readonly #owners: Map<string, NamespaceOwner>;
-
-  /** `known`: the owners so far, as another fold lists them. */
-  constructor(known: readonly NamespaceOwner[] = []) {
-    this.#owners = new Map(known.map((owner) => [owner.namespace, owner]));
-  }
+export class NamespaceOwners {
+  readonly #owners = new Map<string, NamespaceOwner>();
 
   get count(): number {
     return this.#owners.size;
   }
 
+  /** The owner's tenant; undefined where nobody owns it. */
   findOwnerTenant(namespace: string): string | undefined {
     return this.#owners.get(namespace)?.tenant;
   }

@@ -1,6 +1,6 @@
-// Parts of a running service that follow changes made elsewhere: keys, tables, policies, reviews, owners. They open
-// after the parts that make the changes, so those are given this.
-import type { NamespaceEvent } from "../contract/namespaces.ts";
+// Parts of a running service that follow changes made elsewhere: keys, tables, policies, reviews,
+// reporters. They open after the parts that make the changes, so those are given this.
+import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
@@ -42,9 +42,9 @@ export class ChangeBroadcaster {
     this.#send((listeners) => listeners.sendReview(news));
   }
 
-  /** A namespace has another owner: no later report is judged by the old one. */
-  sendNamespace(event: NamespaceEvent): void {
-    this.#send((listeners) => listeners.sendNamespace(event));
+  /** A reporter's key or a namespace's owner has changed: no later report is judged as before. */
+  sendRegistryEvent(event: RegistryEvent): void {
+    this.#send((listeners) => listeners.sendRegistryEvent(event));
   }
 
   #send(send: (listeners: Listeners) => void): void {

@@ -11,7 +11,7 @@ import { ReviewQueue } from "../bureau/reviews/queue.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
-import { type NamespaceOwners, foldNamespaceOwners } from "../contract/namespaces.ts";
+import { foldKeyRegistry, type KeyRegistry } from "../bureau/reporters/key-registry.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { TableReader } from "../engine/reader.ts";
@@ -50,8 +50,8 @@ export interface ServiceCore {
   readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
-  /** Owners of namespaces, by which this thread's reports are judged. */
-  readonly owners: NamespaceOwners;
+  /** Reporters' keys and owners of namespaces, by which this thread's reports are judged. */
+  readonly registry: KeyRegistry;
   readonly sources: OpenVault;
   readonly notes: JournaledNotes;
   readonly reviews: ReviewQueue;
@@ -153,7 +153,7 @@ function assembleCore(
   });
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
-  const owners = foldNamespaceOwners(ledger.keyEvents);
+  const registry = foldKeyRegistry(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const { reviews, reviewDesk } = openReviews(options, ledger, clock);
   const bureau = openBureau({
@@ -164,7 +164,7 @@ function assembleCore(
     provenance: sources.assessor,
     policies,
     assessments,
-    owners,
+    registry,
     clock,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -184,7 +184,7 @@ function assembleCore(
     }
   };
   const notes = new JournaledNotes(ledger);
-  const parts = { bureau, assessments, policies, owners, sources, notes, reviews, reviewDesk };
+  const parts = { bureau, assessments, policies, registry, sources, notes, reviews, reviewDesk };
   return { engineMemory, ledger, engine, ...parts, close };
 }
 

@@ -12,7 +12,7 @@ import type { ServeConfig } from "./settings/config.ts";
 import { platform } from "node:os";
 import { startProcessMetrics } from "../platform/prometheus.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
-import type { NamespaceEvent } from "../contract/namespaces.ts";
+import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { SeriesCounts } from "../http/metrics/recorder.ts";
@@ -67,8 +67,8 @@ export interface Listeners {
   sendPolicy(event: PolicyEvent): void;
   /** Passes on news of reviews. */
   sendReview(news: ReviewUpdate): void;
-  /** Passes on a change of a namespace's owner. */
-  sendNamespace(event: NamespaceEvent): void;
+  /** Passes on a change of a reporter's key or a namespace's owner. */
+  sendRegistryEvent(event: RegistryEvent): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
@@ -185,7 +185,7 @@ async function openSingleThreadListeners(
     sendKey: () => undefined,
     sendPolicy: () => undefined,
     sendReview: () => undefined,
-    sendNamespace: () => undefined,
+    sendRegistryEvent: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
     pulses: () => Promise.resolve([server.pulse()]),
@@ -239,7 +239,7 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
     sendReview: (news) => threads.sendReview(news),
-    sendNamespace: (event) => threads.sendNamespace(event),
+    sendRegistryEvent: (event) => threads.sendRegistryEvent(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
     pulses: async () => [server.pulse(), ...(await threads.pulses())],
@@ -288,7 +288,7 @@ function startHttpThreads(
       adminKey,
       policies: evidence.ledger.policies,
       reviews: evidence.reviews.book.listRulings(),
-      owners: evidence.owners.list(),
+      keyEvents: evidence.ledger.keyEvents,
       rateLimits,
       queueMsMax,
       lag: dependencies.lagGuard?.shared,

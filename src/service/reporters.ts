@@ -4,7 +4,8 @@ import { randomFillSync, randomUUID } from "node:crypto";
 import { openReporterKeys, type ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
-import type { NamespaceEvent } from "../contract/namespaces.ts";
+import type { KeyRegistry } from "../bureau/reporters/key-registry.ts";
+import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { OpenLedger } from "../ledger/client.ts";
@@ -31,8 +32,10 @@ export interface ReportersOptions {
    * Epoch ms since which the ledger remembers all signed ids; the ledger's own value when left out.
    */
   readonly rememberedSinceMs?: () => number;
-  /** Called with every change of a namespace's owner, once it is durable. */
-  readonly onNamespaceEvent?: (event: NamespaceEvent) => void;
+  /** After the registry's events so far; its changes are made here. */
+  readonly registry: KeyRegistry;
+  /** Called with every change of keys or owners, once it is durable. */
+  readonly onRegistryEvent?: (event: RegistryEvent) => void;
   /** Looks up signed ids that the ledger no longer remembers; left out, they are refused. */
   readonly store?: Pick<OpenStore, "waitUntilApplied" | "findSigned">;
 }
@@ -57,11 +60,11 @@ export function openReporters(options: ReportersOptions): ReporterServices {
   const { reporterKeys, namespaces, learn } = openReporterKeys({
     serviceId,
     events: ledger,
-    keyEvents: ledger.keyEvents,
-    onKeyEvent: (payload) => pool.learn(payload),
-    onNamespaceEvent: (event, payload) => {
+    registry: options.registry,
+    // Before the change is answered: from here on every thread judges by it.
+    onRegistryEvent: (event, payload) => {
       pool.learn(payload);
-      options.onNamespaceEvent?.(event);
+      options.onRegistryEvent?.(event);
     },
     intake: openOutcomeIntake({
       pool,

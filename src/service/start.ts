@@ -152,10 +152,8 @@ function openReporting(
     ledger: evidence.ledger,
     store,
     policies: evidence.policies,
-    onNamespaceEvent: (event) => {
-      evidence.owners.apply(event);
-      subscribers.sendNamespace(event);
-    },
+    registry: evidence.registry,
+    onRegistryEvent: (event) => subscribers.sendRegistryEvent(event),
     nonceSecret: cluster && deriveSecret(claim.paths.bureauKey, "nonces"),
     clock: clock.now,
   });

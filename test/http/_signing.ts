@@ -7,7 +7,7 @@ import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TenantPolicies } from "../../src/bureau/policies.ts";
-import { foldNamespaceOwners } from "../../src/contract/namespaces.ts";
+import { foldKeyRegistry } from "../../src/bureau/reporters/key-registry.ts";
 import { computeKeyThumbprint } from "../../src/contract/public-key.ts";
 import { openTableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -159,8 +159,8 @@ export async function openService(
   const book = new PolicyBook();
   const onPolicy = () => undefined;
   const policies = new TenantPolicies({ log: ledger, book, onPolicy, clock: now });
-  const owners = foldNamespaceOwners(ledger.keyEvents);
-  const parts = { engine, ledger, events: ledger, policies: book, owners };
+  const registry = foldKeyRegistry(ledger.keyEvents);
+  const parts = { engine, ledger, events: ledger, policies: book, registry };
   const bureau = openBureau({ ...parts, clock: now, environment });
   const reporting = openReporters({
     paths: resolveDataPaths(dataDir),
@@ -169,7 +169,7 @@ export async function openService(
     isSignatureRequired: options.isSignatureRequired ?? false,
     policies: book,
     clock: now,
-    onNamespaceEvent: (event) => owners.apply(event),
+    registry,
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
     ...(store === undefined ? {} : { store }),
   });

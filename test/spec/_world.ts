@@ -188,7 +188,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       decisionsPerSecond: 0,
       keys: keyring.listStoredKeys(),
       adminKey: KEY,
-      owners: [],
+      keyEvents: [],
       policies: [],
       reviews: [],
       rateLimits: {},

@@ -13,7 +13,6 @@ import {
 import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
-import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { OutcomeIdGenerator } from "../services.ts";
 import {
   buildRecordOrFault,
@@ -72,7 +71,7 @@ export class OutcomeBatchReader {
 
   /** Folds the next event of the reporters' registry (payload of a record of kind `key` or `namespace`). */
   applyRegistryEvent(payload: Uint8Array): void {
-    this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
+    this.#registry.applyPayload(payload);
     this.keyEventCount += 1;
   }
 
@@ -97,7 +96,7 @@ export class OutcomeBatchReader {
       if (row instanceof ServiceFault) return row;
       if (isSignedOutcomeItem(row)) return this.#readSignedItem(task, row, rules);
       if (task.isSignatureRequired) return createSignatureRequiredFault();
-      const fault = findUnsignedReporterFault(this.#registry.owners, row.reporter, task);
+      const fault = findUnsignedReporterFault(this.#registry, row.reporter, task, task.nowMs);
       return fault ?? buildRecordOrFault(this.#services, row, task, task.nowMs);
     };
     // All items start their verification before the first is awaited: they form one batch.

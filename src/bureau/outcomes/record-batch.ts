@@ -33,7 +33,7 @@ export async function recordOutcomeBatch(
     if (row instanceof ServiceFault) return row;
     const fault =
       signed === undefined
-        ? findUnsignedReporterFault(services.owners, row.reporter, sender)
+        ? findUnsignedReporterFault(services.registry, row.reporter, sender, nowMs)
         : signed.findReporterFault(row.reporter);
     return fault ?? buildRecordOrFault(services, row, sender, nowMs);
   });

@@ -4,7 +4,7 @@
 import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import { extractNamespace, type NamespaceReader } from "../../contract/namespaces.ts";
+import { extractNamespace } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
@@ -13,6 +13,7 @@ import type { PolicySource } from "../../policy/active-policy.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { findEarlierReceipt } from "./earlier-receipts.ts";
+import type { ReporterRegistry } from "../reporters/key-registry.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 import { isReservedAgent } from "../../contract/identifiers.ts";
 
@@ -32,17 +33,24 @@ export function selectOutcomeSender(
   return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin"), stakesUnit };
 }
 
-/** Fault of an unsigned report in the name of another tenant's agent, or undefined. */
+/**
+ * Fault of an unsigned report in the name of an agent that signs (for every sender: no API key stands
+ * in for the reporter's), or of another tenant's agent; else undefined. `nowMs` is epoch ms.
+ */
 export function findUnsignedReporterFault(
-  owners: NamespaceReader,
+  registry: ReporterRegistry,
   reporter: string,
   { tenant, isAdmin }: OutcomeSender,
+  nowMs: number,
 ): ServiceFault | undefined {
-  const owner = owners.findOwnerTenant(extractNamespace(reporter));
+  if (registry.isSignatureNeeded(reporter, nowMs)) {
+    const detail = "`reporter` has a registered signing key: send `x-jws-signature`";
+    return createOutcomeFault("signature_required", "/reporter", detail);
+  }
+  const owner = registry.owners.findOwnerTenant(extractNamespace(reporter));
   if (owner === undefined || owner === tenant || isAdmin) return undefined;
-  const code = "namespace_not_owned";
   const detail = "`reporter` is in another tenant's namespace: it must sign";
-  return new ServiceFault(code, detail, [{ pointer: "/reporter", code, detail }]);
+  return createOutcomeFault("namespace_not_owned", "/reporter", detail);
 }
 
 const NO_BODY = new Uint8Array(0);
@@ -59,10 +67,12 @@ export async function recordOutcome(
   const { signed } = call;
   const sender = selectOutcomeSender(call.principal, services.policies);
   signed?.assertReporter(request.reporter);
+  const nowMs = services.clock();
+  const { registry } = services;
   const forged =
-    signed === undefined && findUnsignedReporterFault(services.owners, request.reporter, sender);
+    signed === undefined && findUnsignedReporterFault(registry, request.reporter, sender, nowMs);
   if (forged instanceof ServiceFault) throw forged;
-  const record = buildRecordOrFault(services, request, sender, services.clock());
+  const record = buildRecordOrFault(services, request, sender, nowMs);
   if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= buildIdempotencyHeaderKey(call);
   record.body = call.body;
@@ -171,7 +181,13 @@ function findOutcomeFault(
   return undefined;
 }
 
-type OutcomeFaultCode = "self_report" | "reserved_agent" | "outcome_in_future" | "outcome_too_old";
+type OutcomeFaultCode =
+  | "self_report"
+  | "reserved_agent"
+  | "outcome_in_future"
+  | "outcome_too_old"
+  | "namespace_not_owned"
+  | "signature_required";
 
 function createOutcomeFault(code: OutcomeFaultCode, pointer: string, detail: string): ServiceFault {
   return new ServiceFault(code, detail, [{ pointer, code, detail }]);

@@ -44,6 +44,16 @@ export function computeReporterKeyState(key: ReporterKey, timeMs: number): KeySt
   return key.notBeforeMs > timeMs ? "pending" : "active";
 }
 
+/** Whose names unsigned outcomes may carry, as reports are judged. */
+export type ReporterRegistry = Pick<KeyRegistry, "owners" | "isSignatureNeeded">;
+
+/** The registry after its events so far: journal payloads, in order. */
+export function foldKeyRegistry(payloads: readonly Uint8Array[]): KeyRegistry {
+  const registry = new KeyRegistry();
+  for (const payload of payloads) registry.applyPayload(payload);
+  return registry;
+}
+
 export class KeyRegistry {
   readonly #keys = new Map<string, ReporterKey>();
   readonly #byAgent = new Map<string, ReporterKey[]>();
@@ -61,6 +71,13 @@ export class KeyRegistry {
     else this.#revoke(event);
   }
 
+  /** Folds the next event as the journal has it; returns the event. */
+  applyPayload(payload: Uint8Array): RegistryEvent {
+    const event = JSON.parse(Buffer.from(payload).toString()) as RegistryEvent;
+    this.apply(event);
+    return event;
+  }
+
   find(kid: string): ReporterKey | undefined {
     return this.#keys.get(kid);
   }
@@ -73,6 +90,23 @@ export class KeyRegistry {
   /** In order of registration. */
   listAgentKeys(agent: string): readonly ReporterKey[] {
     return this.#byAgent.get(agent) ?? [];
+  }
+
+  /**
+   * Whether outcomes in the agent's name are taken only with its signature at `timeMs` (epoch ms):
+   * while one of its keys verifies, and after the newest was revoked until another is registered, so
+   * that revoking a key lets nobody speak in its name unsigned.
+   */
+  isSignatureNeeded(agent: string, timeMs: number): boolean {
+    const keys = this.#byAgent.get(agent);
+    if (keys === undefined) return false;
+    const states = keys
+      .filter(({ authority }) => authority !== undefined)
+      .map((key) => computeReporterKeyState(key, timeMs));
+    return (
+      states.at(-1) === "revoked" ||
+      states.some((state) => state === "active" || state === "retiring")
+    );
   }
 
   /** Number of an agent's keys, past ones included; a former owner's take no place. */

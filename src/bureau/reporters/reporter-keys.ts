@@ -10,11 +10,6 @@ import type {
   ReporterKeyRevocation,
 } from "../../contract/schemas/reporter-keys.ts";
 import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
-import {
-  isNamespaceEvent,
-  type NamespaceEvent,
-  type RegistryEvent,
-} from "../../contract/namespaces.ts";
 import { Namespaces } from "./namespaces.ts";
 import { ReporterKeyLifecycle, type ReporterKeyLifecycleOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
@@ -51,8 +46,6 @@ export interface ReporterKeys {
 
 export interface ReporterKeysOptions extends ReporterKeyLifecycleOptions {
   readonly intake?: OutcomeIntake;
-  /** Called with every change of an owner once it is durable and holds. */
-  readonly onNamespaceEvent?: (event: NamespaceEvent, payload: Uint8Array) => void;
 }
 
 /** Keys of reporters, and the namespaces in which tenants may register them. */
@@ -64,14 +57,9 @@ export function openReporterKeys(options: ReporterKeysOptions): {
 } {
   const reporters = new ReporterKeyLifecycle(options);
   const { registry, changes } = reporters;
-  const { events, clock, onNamespaceEvent: onEvent = () => undefined } = options;
+  const { events, clock, onRegistryEvent: onEvent = () => undefined } = options;
   const namespaces = new Namespaces({ events, registry, changes, onEvent, clock });
-  const learn = (payload: Uint8Array) => {
-    const event = JSON.parse(Buffer.from(payload).toString()) as RegistryEvent;
-    registry.apply(event);
-    if (isNamespaceEvent(event)) onEvent(event, payload);
-    else options.onKeyEvent?.(payload);
-  };
+  const learn = (payload: Uint8Array) => onEvent(registry.applyPayload(payload), payload);
   return { reporterKeys: buildReporterKeys(reporters, options), namespaces, learn };
 }
 
@@ -79,7 +67,7 @@ function buildReporterKeys(
   reporters: ReporterKeyLifecycle,
   options: ReporterKeysOptions,
 ): ReporterKeys {
-  const rules = { ...options, registry: reporters.registry };
+  const rules = { ...options };
   return {
     serviceId: reporters.serviceId,
     isSignatureRequired: reporters.isSignatureRequired,

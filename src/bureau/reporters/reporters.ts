@@ -13,7 +13,7 @@ import type {
 } from "../../contract/schemas/reporter-keys.ts";
 import type { SignedId, SignedRecords } from "../../contract/signed-records.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
-import { KeyRegistry, computeReporterKeyState, type ReporterKey } from "./key-registry.ts";
+import { type KeyRegistry, computeReporterKeyState, type ReporterKey } from "./key-registry.ts";
 import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
 import { extractNamespace, type RegistryEvent } from "../../contract/namespaces.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
@@ -34,15 +34,15 @@ export interface ReporterKeyLifecycleOptions {
   /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly events: EventLog;
-  /** Payloads of the registry's events so far (keys and namespaces), in order. */
-  readonly keyEvents: readonly Uint8Array[];
+  /** After the registry's events so far (keys and namespaces); changed by every further one. */
+  readonly registry: KeyRegistry;
   readonly verify: SignatureVerifier;
   /** Every signed id recorded since then (epoch ms) is in the ledger; defaults to all. */
   readonly rememberedSinceMs?: () => number;
   /** Looks up older signed ids, see SigningRules; left out, those are refused. */
   readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
-  /** Called with every change once it is durable and holds. */
-  readonly onKeyEvent?: (payload: Uint8Array) => void;
+  /** Called with every change of keys or owners once it is durable and holds here. */
+  readonly onRegistryEvent?: (event: RegistryEvent, payload: Uint8Array) => void;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly fillRandom: (bytes: Uint8Array) => void;
@@ -55,7 +55,7 @@ export interface ReporterKeyLifecycleOptions {
 export class ReporterKeyLifecycle {
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
-  readonly registry = new KeyRegistry();
+  readonly registry: KeyRegistry;
   readonly options: ReporterKeyLifecycleOptions;
   readonly #nonces: NonceStore | ClusterNonces;
   /** Of keys and of namespaces, each on the registry that the last one left. */
@@ -64,6 +64,7 @@ export class ReporterKeyLifecycle {
   constructor(options: ReporterKeyLifecycleOptions) {
     this.options = options;
     this.serviceId = options.serviceId;
+    this.registry = options.registry;
     this.isSignatureRequired = options.isSignatureRequired ?? false;
     const { nonceSecret: secret, fillRandom } = options;
     const isSpent = (nonce: string) => this.registry.isNonceUsed(nonce);
@@ -71,9 +72,6 @@ export class ReporterKeyLifecycle {
       secret === undefined
         ? new NonceStore(fillRandom)
         : new ClusterNonces(secret, fillRandom, isSpent);
-    for (const payload of options.keyEvents) {
-      this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
-    }
   }
 
   /** Issues the nonce that the agent's next key must sign. */
@@ -204,7 +202,7 @@ export class ReporterKeyLifecycle {
     await this.options.events.appendKeyEvent(payload);
     this.registry.apply(event);
     // Before the change is answered: from here on every thread judges by it.
-    this.options.onKeyEvent?.(payload);
+    this.options.onRegistryEvent?.(event, payload);
   }
 }
 

@@ -5,6 +5,7 @@ import type { TableUse } from "../../engine/table-use.ts";
 import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admission.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX, type OpenLedger } from "../../ledger/client.ts";
+import type { KeyRegistry } from "../../bureau/reporters/key-registry.ts";
 import type { NamespaceOwners } from "../../contract/namespaces.ts";
 import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
@@ -100,7 +101,7 @@ export function listClockWarnings(
 /** What readiness looks at. */
 interface ReadinessSources {
   readonly ledger: OpenLedger;
-  readonly owners: NamespaceOwners;
+  readonly registry: Pick<KeyRegistry, "owners">;
   readonly engine: { readTableUse(): TableUse };
 }
 
@@ -135,8 +136,8 @@ export function createHealthProbe(
   parts: HealthProbeSources,
 ): HealthProbe {
   const { keyring, store, clock, archive } = parts;
-  const { ledger, owners, engine } = parts.evidence;
-  const inherited = () => buildInheritedNamespacesWarning(owners);
+  const { ledger, registry, engine } = parts.evidence;
+  const inherited = () => buildInheritedNamespacesWarning(registry.owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
   const unvouched = () =>
     buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustConfigured(config));

@@ -1,7 +1,7 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
-import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
+import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { SharedLag } from "../../http/access/lag-guard.ts";
@@ -38,7 +38,8 @@ export interface HttpThreadData {
   /** What people have decided so far. */
   readonly reviews: readonly ReviewRuling[];
   readonly adapter: HttpAdapterName;
-  readonly owners: readonly NamespaceOwner[];
+  /** Journal payloads of reporters' keys and of namespaces so far, in order. */
+  readonly keyEvents: readonly Uint8Array[];
   /** Open connections of this thread. */
   readonly connectionsMax: number;
   readonly rateLimits: RateLimits;
@@ -81,7 +82,7 @@ export type MessageToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
-  | { readonly kind: "namespace"; readonly event: NamespaceEvent }
+  | { readonly kind: "registry"; readonly event: RegistryEvent }
   | { readonly kind: "review"; readonly news: ReviewUpdate }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }

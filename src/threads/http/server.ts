@@ -15,7 +15,7 @@ import {
 } from "./messages.ts";
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
-import { NamespaceOwners } from "../../contract/namespaces.ts";
+import { foldKeyRegistry, type KeyRegistry } from "../../bureau/reporters/key-registry.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../bureau/open.ts";
@@ -102,7 +102,7 @@ class HttpThreadServer {
   readonly #calls = new PendingCalls();
   readonly #keyring: SyncedKeyring;
   readonly #policies: PolicyBook;
-  readonly #owners: NamespaceOwners;
+  readonly #registry: KeyRegistry;
   readonly #engine;
   readonly #ledger;
   readonly #assessments;
@@ -120,7 +120,7 @@ class HttpThreadServer {
     this.#port = port;
     this.#data = data;
     this.#policies = new PolicyBook(data.policies);
-    this.#owners = new NamespaceOwners(data.owners);
+    this.#registry = foldKeyRegistry(data.keyEvents);
     this.#clock = clock;
     const take = (message: MessageToHttpThread) => this.#take(message);
     const listener = new PendingMessageReceiver<MessageToHttpThread>(data.doorbell, port, take);
@@ -157,7 +157,7 @@ class HttpThreadServer {
     else if (message.kind === "key") this.#keyring.applyStoredKey(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
     else if (message.kind === "review") this.#reviews.apply(message.news);
-    else if (message.kind === "namespace") this.#owners.apply(message.event);
+    else if (message.kind === "registry") this.#registry.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
     else if (message.kind === "pulse") this.#count(message.id, true);
@@ -234,7 +234,7 @@ class HttpThreadServer {
         isReservedEnabled: this.#data.isReservedEnabled,
       },
       policies: this.#policies,
-      owners: this.#owners,
+      registry: this.#registry,
       assessments: this.#assessments,
       decisions: this.#decisions,
       reviews: this.#reviews,

@@ -4,7 +4,7 @@
 import { type MessagePort, Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
-import type { NamespaceEvent } from "../../contract/namespaces.ts";
+import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
@@ -98,9 +98,9 @@ export class HttpThreads {
     for (const thread of this.#threads) thread.sendFirst({ kind: "policy", event });
   }
 
-  /** Sends a change of a namespace's owner: every later report to a thread is judged by it. */
-  sendNamespace(event: NamespaceEvent): void {
-    for (const thread of this.#threads) thread.sendFirst({ kind: "namespace", event });
+  /** Sends a change of reporters' keys or owners: every later report to a thread is judged by it. */
+  sendRegistryEvent(event: RegistryEvent): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "registry", event });
   }
 
   /** Sends news of reviews: every later request to a thread is judged by it. */

@@ -30,6 +30,8 @@ async function register(service: SigningService) {
 const sqlOf = async (service: SigningService, sql: string): Promise<unknown[][]> =>
   (await service.call("POST", "/v1/query", { sql })).json.rows;
 
+const KEYLESS = "agent://shop/keyless";
+
 describe("a signed retry that the guard has forgotten", () => {
   it("gets the first receipt; another body is a contradiction on record", async () => {
     const service = await openService(FORGOTTEN);
@@ -135,7 +137,7 @@ describe("a signed retry that the guard has forgotten", () => {
 
     const body = outcome({ stakes: 9 });
     const own = await joseSignature(pair, body, { jti: jtiAt(OLD_MS) });
-    const items = JSON.stringify([{ body, signature: own }, JSON.parse(outcome({ stakes: 8 }))]);
+    const items = JSON.stringify([{ body, signature: own }, JSON.parse(outcome({ stakes: 8, reporter: KEYLESS }))]);
     const mixed = await service.post("/v1/outcomes/batch", items);
     expect(statusesOf(mixed)).toEqual([201, 201]);
     const repeated = await service.post("/v1/outcomes/batch", items);

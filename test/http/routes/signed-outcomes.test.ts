@@ -60,7 +60,7 @@ describe("a signed outcome", () => {
     });
     const strict = await openService({ isSignatureRequired: true });
     const reply = await strict.post("/v1/outcomes", outcome());
-    expect(reply).toMatchObject({ status: 422, json: { code: "signature_required" } });
+    expect(reply).toMatchObject({ status: 403, json: { code: "signature_required" } });
   });
 
   it("is refused with a code for each reason", async () => {

@@ -74,11 +74,12 @@ test("a store that is up says nothing; each trouble of it is a warning, and a nu
 });
 
 test("namespaces of first-comers are a warning until an admin has settled them", () => {
-  const owner = { tenant: "acme", sinceMs: 1, grantedBy: null };
-  const owners = new NamespaceOwners([
-    { ...owner, namespace: "a", state: "inherited" },
-    { ...owner, namespace: "b", state: "granted" },
-  ]);
+  const owners = new NamespaceOwners();
+  const times = { at_ms: 1, not_before_ms: 1, expires_ms: null, others_retire_ms: 1 };
+  const key = { agent: "agent://a/x", kid: "k", x: "x", proof: "p" };
+  owners.apply({ event: "registered", tenant: "acme", ...times, ...key });
+  const granted = { at_ms: 1, namespace: "b", tenant: "acme", keeps_keys: false, by: "k" };
+  owners.apply({ event: "namespace.granted", ...granted });
   const warning = buildInheritedNamespacesWarning(owners);
   expect(warning).toMatch(/^1 namespaces? .*`trustrank namespaces list`/);
   expect(checkReadiness(ledgerLike(), ["", warning]).warnings).toEqual([warning]);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import {
   type NamespaceEvent,
-  foldNamespaceOwners,
+  NamespaceOwners,
   type RegistryEvent,
 } from "../../../src/contract/namespaces.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
@@ -66,7 +66,9 @@ test("SQL finds the owner that the fold finds", async () => {
   journal.commit([batch.drain(), runOf(rows)], NOW_MS);
   journal.close();
   ({ store } = await openStore(dataDir));
-  const owned = foldNamespaceOwners(payloads).list();
+  const owners = new NamespaceOwners();
+  for (const event of events) owners.apply(event);
+  const owned = owners.list();
   for (const each of TENANTS) {
     const sql = "SELECT subject_namespace FROM outcomes ORDER BY 1";
     const { rows: seen } = await store.query(sql, LIMITS, each);

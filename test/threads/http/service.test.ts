@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { ADMIN_KEY, connectToBoth, requestsByThread, startThreads } from "./_service.ts";
 import type { Connection, Service } from "./_service.ts";
+import { newPair, proofOf } from "../../http/_signing.ts";
 import { endAll, runCommand } from "../../cli/_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-"));
@@ -77,6 +78,29 @@ describe("two HTTP threads", () => {
       }
       await one.ask(path, { method: "DELETE" });
       expect((await other.ask("/v1/outcomes", { key, body })).status).toBe(201);
+    }
+  });
+
+  it("a name signs on both from the registration of its key", async () => {
+    const { key } = await makeKey(both[0]);
+    const outcome = { subject: "agent://threads/s", outcome: 1, stakes: 1, grade: "counterparty" };
+    for (const [round, [one, other]] of pairs().entries()) {
+      const reporter = `agent://signing/r-${round}`;
+      const said = async (through: Connection) => {
+        const { status, json } = await through.ask("/v1/outcomes", {
+          key,
+          body: { ...outcome, reporter },
+        });
+        return [status, json.code];
+      };
+      expect(await said(other)).toEqual([201, undefined]);
+      const route = `/v1/agents/${encodeURIComponent(reporter)}/keys`;
+      const { json } = await one.ask(`${route}/nonce`, { method: "POST", body: {} });
+      const pair = newPair();
+      const proof = await proofOf(pair, json.nonce, json.audience);
+      await one.ask(route, { method: "PUT", body: { jwk: pair.jwk, proof } });
+      for (const each of [other, one])
+        expect(await said(each)).toEqual([403, "signature_required"]);
     }
   });
 

@@ -68,7 +68,7 @@ describe("items signed each for itself", () => {
       // The exact text is what is signed: spaces, order and escapes are the signer's.
       await item(pair, outcome({ stakes: 2 }).replace(",", ' ,\n "note":"\\u00fc",')),
       await item(other, outcome({ reporter: "agent://shop/other", id: "o-1" })),
-      JSON.parse(outcome({ stakes: 4 })),
+      JSON.parse(outcome({ stakes: 4, reporter: "agent://shop/keyless" })),
     ];
     const first = await send(service, rows);
     expect(codesOf(first)).toEqual([201, 201, 201, 201]);
@@ -137,7 +137,7 @@ describe("items signed each for itself", () => {
     const mixed = await send(service, [signed, JSON.parse(outcome())]);
     expect(codesOf(mixed)).toEqual([201, "signature_required"]);
     const plain = await service.post(ROUTE, `[${outcome()}]`);
-    expect(plain).toMatchObject({ status: 422, json: { code: "signature_required" } });
+    expect(plain).toMatchObject({ status: 403, json: { code: "signature_required" } });
     const text = JSON.stringify([JSON.parse(outcome({ stakes: 8 })), signed]);
     const whole = await service.post(ROUTE, text, await joseSignature(pair, text));
     expect(codesOf(whole.json.items)).toEqual([201, "invalid_request"]);
