@@ -57,6 +57,7 @@ function withKaizenOnFiles<T>(dataDir: string, work: (kaizen: KaizenService) => 
       clock: Date.now,
       log,
       rowsMax: readSetting("kaizenRows", undefined, readEnvironment()),
+      evidenceKinds: readSetting("kaizenEvidence", undefined, readEnvironment()),
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();
@@ -229,6 +230,11 @@ function printRun(run: LinkedRun): void {
   print(
     `${run.run_id} ${run.rolled_back === undefined ? run.state : "rolled back"}: ${run.reason}`,
   );
+  const { rows_by_kind: signed } = run;
+  if (signed !== undefined) {
+    const counts = Object.entries(signed).map(([kind, count]) => `${kind} ${count}`);
+    print(`rows by who signed: ${counts.join(", ")}`);
+  }
   for (const side of run.findings?.sides ?? []) {
     print(`\n${side.side}: ${side.passed ? "passed" : "not promoted"}`);
     const { denial_border: border, rows: count } = side;

@@ -58,6 +58,7 @@ function addServeCommand(program: Command): void {
     .addOption(buildSettingOption(SETTINGS.accessLog))
     .addOption(buildSettingOption(SETTINGS.console))
     .addOption(buildSettingOption(SETTINGS.unitOfAccount))
+    .addOption(buildSettingOption(SETTINGS.kaizenEvidence))
     .addOption(buildSettingOption(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(

@@ -48,6 +48,23 @@ export const SIGNATURES = ["none", "bureau", "reporter"] as const;
 export type Signature = (typeof SIGNATURES)[number];
 
 /**
+ * Who signed an outcome that may teach the weights: its reporter with a key of its own, the bureau for
+ * a first-party API key that named the reporter, or the operator by an import.
+ */
+export const EVIDENCE_KINDS = ["reporter", "bureau", "import"] as const;
+export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
+
+/** Kind of an outcome as evidence; undefined where nobody signed it. */
+export function selectEvidenceKind(
+  signature: Signature,
+  isFirstParty: boolean,
+): EvidenceKind | undefined {
+  if (signature === "reporter") return "reporter";
+  if (signature === "bureau") return "import";
+  return isFirstParty ? "bureau" : undefined;
+}
+
+/**
  * How the `source` of imported ratings begins. Their stakes are the rating's magnitude: told with
  * the outcome, unknown before it, and so no feature to learn from.
  */

@@ -1,5 +1,6 @@
 // Ports of kaizen: training runs with promotion and rollback, policy back-tests, reporter credibility.
 // Implemented in service/ over the worker pool, the data directory and the ledger's writer.
+import type { EvidenceKind } from "../contract/vocabulary.ts";
 import type { ScoringConfig } from "../engine/config.ts";
 import type { RunNumbers } from "./report/numbers.ts";
 import type { RunFindings } from "./run.ts";
@@ -53,8 +54,12 @@ export interface RunRecord {
   reason: string;
   /** Rows of evidence. */
   rows: number;
-  /** Signed outcomes of which the rows are a random sample; absent where they are all. */
+  /** Outcomes of which the rows are a random sample; absent where they are all. */
   rows_of?: number;
+  /** Kinds that taught and tested; absent in runs of older releases: all. */
+  evidence_kinds?: EvidenceKind[];
+  /** The rows by who signed; absent in runs of older releases. */
+  rows_by_kind?: Record<EvidenceKind, number>;
   /** Position of the journal up to which the evidence was read. */
   position: number;
   /** Set for a run on the evidence of an earlier time: nothing that came in later is in it. */

@@ -50,6 +50,7 @@ export async function openLearning(
       dataDir: paths.root,
       policies: evidence.policies,
       rowsMax: config.kaizenRows,
+      evidenceKinds: config.kaizenEvidence,
       seeds: isWanted ? seeds : undefined,
       shared: cluster && sharedWeights,
       leadership: cluster?.leaderships.of("kaizen"),

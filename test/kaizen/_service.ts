@@ -103,6 +103,7 @@ export function winning(): KaizenResult {
   const model = { ...config.check, intercept: -0.25 };
   return {
     rows: 1,
+    rowsByKind: { reporter: 0, bureau: 0, import: 1 },
     findings: {
       sides: [],
       reason: "all gates passed for check",

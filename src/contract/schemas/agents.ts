@@ -125,7 +125,10 @@ const recorded = t.defineObject({
   outcome: t.defineSchema<0 | 1>({ enum: [0, 1] }),
   stakes: t.number,
   grade: t.defineChoice(GRADES),
-  signature: t.defineChoice(SIGNATURES),
+  signature: t.withDescription(
+    t.defineChoice(SIGNATURES),
+    "`reporter`: signed with the reporter's key; `bureau`: imported by the operator; `none`: unsigned.",
+  ),
   agent_fault: t.flag,
   ...t.repeatSchema(t.text, "tenant", "source"),
   ...t.repeatSchema(t.textOrNull, "action", "request_id", "kid"),

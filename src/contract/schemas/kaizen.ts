@@ -1,5 +1,6 @@
 // Messages of kaizen and of reporters' credibility. The answers are kaizen's own shapes, shown here
 // as far as callers may rely on them.
+import { EVIDENCE_KINDS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
 const HOLDOUT_DAYS_MAX = 365;
@@ -22,6 +23,18 @@ const summary = {
   reason: t.makeOptional(t.text),
   as_of: t.makeOptional(t.time),
   ...t.repeatSchema(t.makeOptional(t.integer), "rows", "rows_of", "position", "duration_ms"),
+  evidence_kinds: t.makeOptional(
+    t.withDescription(
+      t.defineList(t.defineChoice(EVIDENCE_KINDS)),
+      "Which outcomes taught and tested, by who signed them.",
+    ),
+  ),
+  rows_by_kind: t.makeOptional(
+    t.withDescription(
+      t.defineObject(t.repeatSchema(t.integer, ...EVIDENCE_KINDS)),
+      "`rows` by who signed: the reporter's own key, the bureau for a first-party API key, an import.",
+    ),
+  ),
 };
 
 /** The newest look at a promotion, by scorecard that it changed. */

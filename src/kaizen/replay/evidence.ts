@@ -1,5 +1,6 @@
-// The journal as evidence: every signed outcome with the features that its decision used, for the fit
-// and for the attack scripts.
+// The journal as evidence: every outcome of the kinds that teach, with the features that its decision
+// used, for the fit and for the attack scripts.
+import { EVIDENCE_KINDS, type EvidenceKind, SIGNATURES } from "../../contract/vocabulary.ts";
 import type { TableReader } from "../../engine/reader.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
@@ -72,8 +73,8 @@ export function sampleOutcomes(
   return candidates.filter((i) => hashOutcomeIndex(seed, i) < limits[findStretch(i)]!);
 }
 
-/** Index of `none` in SIGNATURES. */
-const UNSIGNED = 0;
+const REPORTER_SIGNATURE = SIGNATURES.indexOf("reporter");
+const UNSIGNED = SIGNATURES.indexOf("none");
 /** Frauds, and as many honest agents: a script has half of them for victims. */
 const ATTACK_AGENTS_MAX = 40;
 const RECORD_OUTCOMES_MIN = 5;
@@ -82,8 +83,10 @@ const LAG_OUTCOMES_MAX = 1_000_000;
 
 export interface ReplayedEvidence {
   evidence: { check: FitRows; handshake: FitRows };
-  /** Signed outcomes of which the rows are a sample; the number of rows where they are all. */
+  /** Outcomes of which the rows are a sample; the number of rows where they are all. */
   rowsOf: number;
+  /** Rows by who signed. */
+  rowsByKind: Record<EvidenceKind, number>;
   /** 95th percentile of the time from settling to recording. */
   lagMs: number;
   writer: TableWriter;
@@ -179,11 +182,15 @@ class EvidenceTable {
   }
 }
 
-/** Agents with the best and the worst records of the first outcomes, for the attack scripts. */
-function selectAttackAgents(history: OutcomeHistory, count: number, nowMs: number): AttackAgents {
+/** Agents with the best and the worst records in these outcomes, for the attack scripts. */
+function selectAttackAgents(
+  history: OutcomeHistory,
+  outcomes: Uint32Array,
+  nowMs: number,
+): AttackAgents {
   const bad = new Uint32Array(history.agents.length);
   const all = new Uint32Array(history.agents.length);
-  for (let i = 0; i < count; i++) {
+  for (const i of outcomes) {
     const subject = history.subjects[i]!;
     all[subject]! += 1;
     bad[subject]! += history.failures[i]!;
@@ -196,11 +203,16 @@ function selectAttackAgents(history: OutcomeHistory, count: number, nowMs: numbe
   return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
 }
 
-function computeSettlementLagMs({ settledMs, recordedMs }: OutcomeHistory): number {
-  const every = Math.ceil(settledMs.length / LAG_OUTCOMES_MAX) || 1;
-  const lags = new Float64Array(Math.ceil(settledMs.length / every));
-  for (let at = 0; at < lags.length; at++)
-    lags[at] = recordedMs[at * every]! - settledMs[at * every]!;
+function computeSettlementLagMs(
+  { settledMs, recordedMs }: OutcomeHistory,
+  outcomes: Uint32Array,
+): number {
+  const every = Math.ceil(outcomes.length / LAG_OUTCOMES_MAX) || 1;
+  const lags = new Float64Array(Math.ceil(outcomes.length / every));
+  for (let at = 0; at < lags.length; at++) {
+    const i = outcomes[at * every]!;
+    lags[at] = recordedMs[i]! - settledMs[i]!;
+  }
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
@@ -211,15 +223,18 @@ export function replayTableUpTo(
   config: ScoringConfig,
 ): Pick<ReplayedEvidence, "writer" | "reader" | "attackAgents"> {
   const { writer, reader, count } = foldHistoryUpTo(history, nowMs, config);
-  return { writer, reader, attackAgents: selectAttackAgents(history, count, nowMs) };
+  const outcomes = listTeachingOutcomes(history, EVIDENCE_KINDS).filter((i) => i < count);
+  return { writer, reader, attackAgents: selectAttackAgents(history, outcomes, nowMs) };
 }
 
 /** What a replay leaves out, and who hears of its progress. */
 export interface ReplayOptions {
   /** What came in later, epoch ms; absent: nothing. */
   readonly asOfMs?: number | undefined;
-  /** Outcomes beyond a number of rows; absent: every signed one becomes a row. */
+  /** Outcomes beyond a number of rows; absent: every one of the kinds becomes a row. */
   readonly sample?: SampleBounds | undefined;
+  /** Kinds that become rows; absent: all. */
+  readonly kinds?: readonly EvidenceKind[] | undefined;
   /** Called with the progress, 0 to 1. */
   readonly onShare?: (share: number) => void;
 }
@@ -229,28 +244,60 @@ export function replayJournal(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
-  { asOfMs, sample, onShare = () => undefined }: ReplayOptions = {},
+  options: ReplayOptions = {},
 ): ReplayedEvidence {
+  const { asOfMs, onShare = () => undefined } = options;
   const history = readOutcomeHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
-  return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3), sample);
+  return replayEvidence(history, config, {
+    ...options,
+    onShare: (share) => onShare((1 + 2 * share) / 3),
+  });
 }
 
-/** Indices of the outcomes that anyone vouches for. */
-function listVouchedOutcomes({ signatures }: OutcomeHistory): Uint32Array {
+/** Who signed outcome `i`; undefined: nobody. */
+function findEvidenceKind(
+  { signatures, imported }: OutcomeHistory,
+  i: number,
+): EvidenceKind | undefined {
+  const signature = signatures[i];
+  if (signature === UNSIGNED) return undefined;
+  if (signature === REPORTER_SIGNATURE) return "reporter";
+  return imported?.[i] === 1 ? "import" : "bureau";
+}
+
+/** Indices of the outcomes of these kinds. */
+function listTeachingOutcomes(
+  history: OutcomeHistory,
+  kinds: readonly EvidenceKind[],
+): Uint32Array {
   const found = createWordColumn();
-  for (let i = 0; i < signatures.length; i++) if (signatures[i] !== UNSIGNED) found.push(i);
+  for (let i = 0; i < history.signatures.length; i++) {
+    const kind = findEvidenceKind(history, i);
+    if (kind !== undefined && kinds.includes(kind)) found.push(i);
+  }
   return found.values();
 }
 
-/** Replays outcomes in order of position. Calls `onShare` with the progress, 0 to 1. */
+function countRowsByKind(
+  history: OutcomeHistory,
+  outcomes: Uint32Array,
+): ReplayedEvidence["rowsByKind"] {
+  const counts = { reporter: 0, bureau: 0, import: 0 };
+  for (const i of outcomes) counts[findEvidenceKind(history, i)!] += 1;
+  return counts;
+}
+
+/**
+ * Replays outcomes in order of position. Those of other kinds than the wanted ones stand in the
+ * records that rows are scored by, as they do in service; no row, gate or gap rests on them.
+ */
 export function replayEvidence(
   history: OutcomeHistory,
   config: ScoringConfig,
-  onShare: (share: number) => void = () => undefined,
-  sample?: SampleBounds,
+  { sample, kinds = EVIDENCE_KINDS, onShare = () => undefined }: ReplayOptions = {},
 ): ReplayedEvidence {
-  const signed = listVouchedOutcomes(history);
-  const chosen = sample === undefined ? signed : sampleOutcomes(signed, history.settledMs, sample);
+  const all = listTeachingOutcomes(history, kinds);
+  const chosen = sample === undefined ? all : sampleOutcomes(all, history.settledMs, sample);
   const table = new EvidenceTable(chosen.length, history, config);
   const { writer, reader, clockMs } = replayHistory(history, config, {
     wanted: chosen,
@@ -260,10 +307,11 @@ export function replayEvidence(
   });
   return {
     evidence: { check: table.check, handshake: table.handshake },
-    rowsOf: signed.length,
-    lagMs: computeSettlementLagMs(history),
+    rowsOf: all.length,
+    rowsByKind: countRowsByKind(history, chosen),
+    lagMs: computeSettlementLagMs(history, all),
     writer,
     reader,
-    attackAgents: selectAttackAgents(history, history.subjects.length, clockMs),
+    attackAgents: selectAttackAgents(history, all, clockMs),
   };
 }

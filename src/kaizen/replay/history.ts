@@ -81,6 +81,8 @@ export interface OutcomeHistory {
   decided?: NumericColumn;
   grades: NumericColumn;
   signatures: NumericColumn;
+  /** 1 where an import brought it; absent: none did. */
+  imported?: NumericColumn;
   /** Who answers for each: see `FoldedOutcome`. */
   voices: NumericColumn;
   /** Number of the incident that each names, 0 for none; absent: none does. */
@@ -143,6 +145,7 @@ class HistoryColumns {
   readonly #decided = createByteColumn();
   readonly #grades = createByteColumn();
   readonly #signatures = createByteColumn();
+  readonly #imported = createByteColumn();
   readonly #voices = createWordColumn();
   readonly #incidents = createWordColumn();
   readonly #settledMs = createDoubleColumn();
@@ -162,6 +165,7 @@ class HistoryColumns {
     this.#decided.push(hasRequestId(frame, at) ? 1 : 0);
     this.#grades.push(folded.gradeIndex);
     this.#signatures.push(folded.signatureIndex);
+    this.#imported.push(isImportedOutcome(frame, at) ? 1 : 0);
     this.#voices.push(folded.voice);
     this.#incidents.push(folded.incident);
     this.#settledMs.push(folded.settledAtMs);
@@ -187,6 +191,7 @@ class HistoryColumns {
       decided: this.#decided.values(),
       grades: this.#grades.values(),
       signatures: this.#signatures.values(),
+      imported: this.#imported.values(),
       voices: this.#voices.values(),
       incidents: this.#incidents.values(),
       settledMs: this.#settledMs.values(),

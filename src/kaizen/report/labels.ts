@@ -1,6 +1,6 @@
 // Labels of a run's report: run states, scorecards, and each term of a score, for readers who have not
 // read the code.
-import { FEATURES } from "../../contract/vocabulary.ts";
+import { type EvidenceKind, FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringModel } from "../../engine/config.ts";
 
 /** By the state of a run. */
@@ -63,3 +63,10 @@ export const SCORE_TERMS: readonly ScoreTerm[] = [
     of: (model: ScoringModel) => model.weights[name] ?? 0,
   })),
 ];
+
+/** After the number of rows. */
+export const EVIDENCE_LABELS: Readonly<Record<EvidenceKind, string>> = {
+  reporter: "by the reporter's key",
+  bureau: "by the bureau for a first-party key",
+  import: "by an import",
+};

@@ -16,7 +16,8 @@ import {
   renderReliabilityPlot,
   renderScorePlot,
 } from "./plots.ts";
-import { RUN_STATE_HEADLINES, SCORE_TERMS, SIDE_LABELS } from "./labels.ts";
+import { EVIDENCE_KINDS } from "../../contract/vocabulary.ts";
+import { EVIDENCE_LABELS, RUN_STATE_HEADLINES, SCORE_TERMS, SIDE_LABELS } from "./labels.ts";
 import type { ScorecardFindings } from "../run.ts";
 
 const escapeLabel = (text: string): string => escapeHtml(text.replaceAll("_", " "));
@@ -222,8 +223,16 @@ function renderWatchSection(watch: WatchRecord): string {
 }
 
 function describeEvidenceRows({ rows, rows_of: all }: RunRecord): string {
-  const count = `${rows} signed outcomes`;
+  const count = `${rows} outcomes`;
   return all === undefined ? count : `${count}, a random sample of ${all}`;
+}
+
+/** Runs recorded by older releases do not count by signer. */
+function describeSigners({ rows_by_kind: rows, evidence_kinds: kinds }: RunRecord): string {
+  if (rows === undefined) return "";
+  const counts = EVIDENCE_KINDS.map((kind) => `${rows[kind]} ${EVIDENCE_LABELS[kind]}`).join(", ");
+  const left = EVIDENCE_KINDS.filter((kind) => kinds?.includes(kind) === false);
+  return left.length === 0 ? counts : `${counts}; left out: ${left.join(", ")}`;
 }
 
 /** Renders the page, without scripts or loaded resources. */
@@ -237,6 +246,7 @@ export function renderRunReportPage(run: RunRecord): string {
     ["as of", run.as_of === undefined ? "" : `${run.as_of}: nothing that came in later is in it`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
     ["evidence", `${describeEvidenceRows(run)}, journal position ${run.position}`],
+    ["signed by", describeSigners(run)],
     ["live weights then", run.champion_version],
     ["tested weights", run.challenger_version ?? ""],
     ["taken back", back === undefined ? "" : `${back.at}: ${back.reason}`],

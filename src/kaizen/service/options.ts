@@ -1,4 +1,5 @@
 // Options of kaizen as a service, given by whoever starts it.
+import type { EvidenceKind } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { PolicyList } from "../../policy/policy-book.ts";
 import type { Log } from "../../platform/log.ts";
@@ -25,6 +26,8 @@ export interface KaizenOptions {
   log: Log;
   /** Rows of evidence of a run at most; `EVIDENCE_ROWS` by default. */
   rowsMax?: number | undefined;
+  /** Kinds of evidence that teach and test; all by default. */
+  evidenceKinds?: readonly EvidenceKind[] | undefined;
   /** Seeds of credibility, where it is wanted; for gate G9. */
   seeds?: SeedRules | undefined;
   /** Config of this release, by default `data/config/default.json`. */

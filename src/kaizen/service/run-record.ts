@@ -1,5 +1,6 @@
 // Records of runs: a new one, its row in the store's `kaizen_runs`, and the status of kaizen. Files are the
 // source: rows that the store misses (down, rebuilt or full) are written at the next start.
+import type { EvidenceKind } from "../../contract/vocabulary.ts";
 import type { KaizenStatus, WatchRecord, RunRecord, RunRequest } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import { KAIZEN_STAGES } from "./worker-pool.ts";
@@ -63,13 +64,14 @@ interface RunStart {
   readonly championVersion: string;
   /** Durable end of the journal. */
   readonly position: number;
+  readonly evidenceKinds: readonly EvidenceKind[];
 }
 
 /** The record of a run that begins now. */
 export function createRunRecord(
   id: string,
   request: RunRequest,
-  { nowMs, championVersion, position }: RunStart,
+  { nowMs, championVersion, position, evidenceKinds }: RunStart,
 ): RunRecord {
   return {
     run_id: id,
@@ -81,6 +83,7 @@ export function createRunRecord(
     ...buildAsOfMember(request),
     reason: "under way",
     rows: 0,
+    evidence_kinds: [...evidenceKinds],
     position,
   };
 }

@@ -30,6 +30,7 @@ import type { KaizenTask } from "./worker-pool.ts";
 import { listWatchedChanges, saveWatches, loadNewestWatch } from "./live-comparison.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
+import { EVIDENCE_KINDS } from "../../contract/vocabulary.ts";
 import { EVIDENCE_ROWS_MAX } from "../../contract/setting-defaults.ts";
 import { buildRunNumbers, type RunNumbers } from "../report/numbers.ts";
 import { renderRunReportPage } from "../report/run-page.ts";
@@ -198,7 +199,9 @@ export class KaizenService implements Kaizen {
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const position = this.#options.ledger.position();
     const championVersion = selectChallengedVersion(this.#champion, request);
-    const run = createRunRecord(id, request, { nowMs, championVersion, position });
+    const { evidenceKinds = EVIDENCE_KINDS } = this.#options;
+    const start = { nowMs, championVersion, position, evidenceKinds };
+    const run = createRunRecord(id, request, start);
     const basis = this.#champion.state;
     try {
       this.#files.saveRun(run);
@@ -206,8 +209,9 @@ export class KaizenService implements Kaizen {
       const task = this.#buildTask(id, request, nowMs, run.position);
       const runTask = this.#options.runTask ?? runKaizenOnPool;
       const result = await runTask(task, this.#progress, this.#stop.signal);
-      const { findings, rows, rowsOf, watch } = result;
-      Object.assign(run, { findings, rows, reason: findings.reason });
+      const { findings, rows, rowsOf, rowsByKind, watch } = result;
+      const { reason } = findings;
+      Object.assign(run, { findings, rows, rows_by_kind: rowsByKind, reason });
       if (rowsOf !== undefined) run.rows_of = rowsOf;
       const isDry = request.isDryRun || request.asOfMs !== undefined;
       const takenBack = isDry ? undefined : await this.#applyWatch(watch, task, nowMs);
@@ -259,12 +263,14 @@ export class KaizenService implements Kaizen {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
     const { journal, seeds, rowsMax = EVIDENCE_ROWS_MAX } = this.#options;
+    const { evidenceKinds = EVIDENCE_KINDS } = this.#options;
     const isCalibration = request.kind === "calibration";
     const { asOfMs } = request;
     return {
       journal,
       uptoLsn,
       rowsMax,
+      evidenceKinds,
       ...(seeds && { seeds }),
       champion: this.#champion.config(selectChallengedVersion(this.#champion, request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),

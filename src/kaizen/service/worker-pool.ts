@@ -1,5 +1,6 @@
 // Pool thread of one task: opened for it and closed after it, so that a gigabyte of evidence does
 // not stay with the service.
+import type { EvidenceKind } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
@@ -27,6 +28,8 @@ export interface KaizenTask {
   options: Omit<KaizenRunOptions, "gapMs" | "isPilot">;
   /** Rows of evidence at most: of more outcomes a sample is taken. */
   rowsMax: number;
+  /** Kinds of evidence that teach and test. */
+  evidenceKinds: readonly EvidenceKind[];
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
   /** What to monitor: the newest change of each scorecard that rests on one. */
@@ -40,8 +43,10 @@ export interface KaizenTask {
 export interface KaizenResult {
   findings: RunFindings;
   rows: number;
-  /** Signed outcomes of which the rows are a sample; absent where they are all. */
+  /** Outcomes of which the rows are a sample; absent where they are all. */
   rowsOf?: number;
+  /** The rows by who signed. */
+  rowsByKind: Record<EvidenceKind, number>;
   /** One entry for each scorecard that is monitored. */
   watch?: SideWatch[];
 }

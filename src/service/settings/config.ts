@@ -61,6 +61,7 @@ export function parseServeConfig(flags: ServeFlags, environment: Environment) {
     scoring: read("scoring"),
     isKaizenScheduled: read("kaizen"),
     kaizenRows: read("kaizenRows"),
+    kaizenEvidence: read("kaizenEvidence"),
     ...parseCredibilityConfig(environment),
     journal: parseJournalConfig(read, environment),
     archive: parseArchiveConfig(read, environment),

@@ -6,6 +6,7 @@ import {
   QUERY_MEMORY_MEGABYTES,
   SNAPSHOT_OUTCOMES,
 } from "../../contract/setting-defaults.ts";
+import { EVIDENCE_KINDS, type EvidenceKind } from "../../contract/vocabulary.ts";
 import { parseSeedRules, type SeedRules } from "../../kaizen/credibility/seeds.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
@@ -48,6 +49,16 @@ const unitNameKind = createCheckedTextKind("a name of 1 to 16 visible characters
 const seedRulesKind: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
+};
+
+const evidenceKindsKind: SettingKind<readonly EvidenceKind[]> = {
+  takes: `a list with commas of one or more of ${EVIDENCE_KINDS.map((kind) => `\`${kind}\``).join(", ")}, each once`,
+  read: (text) => {
+    const given = text.split(",").map((each) => each.trim());
+    const kinds = EVIDENCE_KINDS.filter((kind) => given.includes(kind));
+    if (kinds.length === given.length) return kinds;
+    throw new RangeError(`\`${text}\` is not ${evidenceKindsKind.takes}`);
+  },
 };
 
 const callerSourceKind: SettingKind<CallerSource> = {
@@ -291,6 +302,16 @@ export const SETTINGS = {
     default: EVIDENCE_ROWS_MAX,
     sentence:
       "outcomes that a run of kaizen learns from and tests on, of more a random sample; a row takes some 700 bytes of memory",
+    readBy: "serve and commands",
+  },
+  kaizenEvidence: {
+    flag: "--kaizen-evidence <kinds>",
+    variables: ["TRUSTRANK_KAIZEN_EVIDENCE"],
+    kind: evidenceKindsKind,
+    default: undefined,
+    defaultText: EVIDENCE_KINDS.join(","),
+    sentence:
+      "outcomes that teach the weights, by who signed them: the reporter's key, the bureau for a first-party API key, an import",
     readBy: "serve and commands",
   },
   seeds: {

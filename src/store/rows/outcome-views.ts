@@ -13,7 +13,7 @@ export const OUTCOME_COLUMNS = [
   ["outcome", "UTINYINT", "1 success, 0 failure"],
   ["stakes", "DOUBLE", "value at risk, in the tenant's unit"],
   ["grade", "VARCHAR", "evidence grade: onchain, escrow, mediator, counterparty, self"],
-  ["signature", "VARCHAR", "how the origin was proved: none, bureau, reporter"],
+  ["signature", "VARCHAR", "reporter: signed with its key; bureau: imported by the operator; none"],
   ["settled_at", "TIMESTAMP", "when the outcome settled, UTC"],
   ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"],
   ["agent_fault", "BOOLEAN", "false: the tool or network failed; stored, not scored"],
@@ -32,6 +32,11 @@ export const OUTCOME_COLUMNS = [
     "counted_share",
     "DOUBLE",
     "share of its weight that counted when it was folded: below 1 for a failure beyond its incident's cap",
+  ],
+  [
+    "signed_by",
+    "VARCHAR",
+    "who answers for it: reporter (its key signed), bureau (for a first-party API key), import, none",
   ],
 ] as const;
 
@@ -118,7 +123,7 @@ const REPORTERS: ViewDefinition = {
       count(*) FILTER (outcome = 0) AS failures,
       count(*) FILTER (outcome = 0) / count(*) AS failure_rate,
       sum(stakes) AS stakes_total,
-      avg(CAST(signature <> 'none' AS INTEGER)) AS signed_share,
+      avg(CAST(signature = 'reporter' AS INTEGER)) AS signed_share,
       min(settled_at) AS first_settled_at,
       max(settled_at) AS last_settled_at,
       any_value(s.credibility) AS credibility,
@@ -139,7 +144,7 @@ const REPORTERS: ViewDefinition = {
     ["last_settled_at", "when its newest outcome settled, UTC"],
     ["subjects", "distinct agents reported on"],
     ["failure_rate", "share of reported failures, 0 to 1"],
-    ["signed_share", "share of outcomes with a proved origin, 0 to 1"],
+    ["signed_share", "share of outcomes that it signed with its own key, 0 to 1"],
     ["credibility", "what its word counts while credibility is in force, 0 to 1; null: a stranger"],
     ["is_seed", "whether the operator vouches for it"],
     ["cluster", "reporters of one number are one voice; null for none"],

@@ -9,7 +9,7 @@ import {
   type SignedId,
   type SignedRecords,
 } from "../../contract/signed-records.ts";
-import { GRADES } from "../../contract/vocabulary.ts";
+import { GRADES, selectEvidenceKind } from "../../contract/vocabulary.ts";
 import {
   FRAME_KINDS,
   readFrameChecksum,
@@ -214,6 +214,8 @@ function appendOutcome(
   else appender.appendVarchar(record.incidentId);
   appender.appendDouble(record.stakes);
   appender.appendDouble(countedShare);
+  const isFirstParty = record.isFirstParty === true;
+  appender.appendVarchar(selectEvidenceKind(record.signature, isFirstParty) ?? "none");
   appender.endRow();
 }
 

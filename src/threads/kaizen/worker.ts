@@ -30,7 +30,7 @@ import type {
   KaizenWorkerData,
 } from "../../kaizen/service/worker-pool.ts";
 
-/** From this number of signed outcomes on, a deployment is no pilot any more. */
+/** From this number of rows on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;
 
 const { progress } = workerData as KaizenWorkerData;
@@ -81,12 +81,13 @@ export default function runKaizenTask(task: KaizenTask): KaizenResult {
   const { journal, uptoLsn, champion, options } = task;
   reportStage("replay");
   const onShare = (share: number) => reportStage("replay", share);
-  const replayOptions = { asOfMs: task.asOfMs, sample: buildSampleBounds(task), onShare };
+  const { asOfMs, evidenceKinds: kinds } = task;
+  const replayOptions = { asOfMs, kinds, sample: buildSampleBounds(task), onShare };
   const replayed = replayJournal(journal, uptoLsn, champion, replayOptions);
   const watch = task.watch && monitorScorecards(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
-  const { rowsOf } = replayed;
-  const counts = { rows, ...(rowsOf > rows ? { rowsOf } : {}) };
+  const { rowsOf, rowsByKind } = replayed;
+  const counts = { rows, rowsByKind, ...(rowsOf > rows ? { rowsOf } : {}) };
   const counted = { ...counts, ...(watch === undefined ? {} : { watch }) };
   if (task.isWatchOnly === true) {
     const recent = forecastNewestOutcomes(replayed.evidence, champion, undefined);

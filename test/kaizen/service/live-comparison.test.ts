@@ -29,6 +29,7 @@ describe("a change under a newer one of the other scorecard", () => {
   const HANDSHAKE = { ...own, handshake, name: "left" };
   const findings = (config: ScoringConfig) => ({
     rows: 1,
+    rowsByKind: { reporter: 0, bureau: 0, import: 1 },
     findings: { ...winning().findings, config },
   });
   const seen = (side: ScorecardSide, isRollbackDue: boolean) => ({

@@ -87,7 +87,7 @@ describe("a real dry run that passed every gate", () => {
 
 /** Findings as a run that passed has them, with `changed` members. */
 function passing(changed: Partial<KaizenResult["findings"]> = {}): KaizenResult {
-  const { findings, rows } = winning();
+  const { findings, ...given } = winning();
   const { config } = findings;
   const gate = createGateResult("G1", { passed: true, numbers: {}, sentence: "enough" });
   const side = {
@@ -101,7 +101,7 @@ function passing(changed: Partial<KaizenResult["findings"]> = {}): KaizenResult 
     champion: loadDefaultConfig().check,
     challenger: config!.check,
   };
-  return { rows, findings: { ...findings, sides: [side], policy: GATE_POLICY, ...changed } };
+  return { ...given, findings: { ...findings, sides: [side], policy: GATE_POLICY, ...changed } };
 }
 
 describe("a dry run that may not be promoted", () => {
@@ -119,20 +119,20 @@ describe("a dry run that may not be promoted", () => {
   }
 
   const failed = () => {
-    const { findings, rows } = passing();
+    const { findings, ...given } = passing();
     const gates = [{ ...findings.sides[0]!.gates[0]!, passed: false }];
-    return { rows, findings: { ...findings, sides: [{ ...findings.sides[0]!, gates }] } };
+    return { ...given, findings: { ...findings, sides: [{ ...findings.sides[0]!, gates }] } };
   };
   const kept = () => {
-    const { findings, rows } = passing();
+    const { findings, ...given } = passing();
     const { config: _, ...rest } = findings;
-    return { rows, findings: { ...rest, reason: "G2 superiority: no gain" } };
+    return { ...given, findings: { ...rest, reason: "G2 superiority: no gain" } };
   };
   const other = () => {
-    const { findings, rows } = passing();
+    const { findings, ...given } = passing();
     const { config } = findings;
     return {
-      rows,
+      ...given,
       findings: { ...findings, config: { ...config!, check: loadDefaultConfig().check } },
     };
   };

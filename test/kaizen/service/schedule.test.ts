@@ -52,6 +52,7 @@ function rememberingStore(known: unknown[][] = []) {
 
 const nothing: KaizenResult = {
   rows: 0,
+  rowsByKind: { reporter: 0, bureau: 0, import: 0 },
   findings: {
     sides: [],
     reason: "nothing",

@@ -54,12 +54,30 @@ describe("a run in the service", () => {
     expect(page).not.toMatch(/<script|https?:/);
   });
 
+  it("learns from the named kinds only, and its record and page say which", async () => {
+    stage = await openStage(undefined, { evidenceKinds: ["reporter"] });
+    await stage.ledger.appendBatch(outcomes);
+    const run = await stage.kaizen.start({ ...ASKED, holdoutDays: 60 })!.done;
+    expect(run).toMatchObject({
+      state: "kept",
+      rows: 0,
+      evidence_kinds: ["reporter"],
+      rows_by_kind: { reporter: 0, bureau: 0, import: 0 },
+    });
+    expect(run.findings!.sides.map(({ rows }) => rows.training + rows.holdout)).toEqual([0, 0]);
+    expect(stage.kaizen.report(run.run_id)).toContain("; left out: bureau, import</td>");
+    expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
+  });
+
   it("learns from a sample where there is more than it may hold, and says of how much", async () => {
     stage = await openStage(undefined, { rowsMax: 1000 });
     await stage.ledger.appendBatch(outcomes);
     const run = await stage.kaizen.start({ ...ASKED, isDryRun: true, holdoutDays: 60 })!.done;
     expect(run.state).toBe("dry_run");
     expect(run.rows_of).toBe(ROWS);
+    expect(run.evidence_kinds).toEqual(["reporter", "bureau", "import"]);
+    expect(run.rows_by_kind).toEqual({ reporter: 0, bureau: 0, import: run.rows });
+    expect(stage.kaizen.report(run.run_id)).toContain(`${run.rows} by an import</td>`);
     expect(Math.abs(run.rows - 1000)).toBeLessThan(160);
     for (const { rows } of run.findings!.sides) {
       // Sixty days of 365, and as many rows as the other three hundred.
@@ -67,7 +85,7 @@ describe("a run in the service", () => {
       expect(rows.holdout + rows.training).toBe(run.rows);
     }
     expect(stage.kaizen.report(run.run_id)).toMatch(
-      new RegExp(`${run.rows} signed outcomes, a random sample of ${ROWS},`),
+      new RegExp(`${run.rows} outcomes, a random sample of ${ROWS},`),
     );
   });
 

@@ -51,7 +51,11 @@ async function start(shipped: ScoringConfig): Promise<Stage> {
     runTask: (task) => {
       tasks.push(task);
       const findings = { sides: [], reason: "won", policy: {} as never, config: LEARNT };
-      return Promise.resolve({ rows: 1, findings });
+      return Promise.resolve({
+        rows: 1,
+        rowsByKind: { reporter: 0, bureau: 0, import: 1 },
+        findings,
+      });
     },
   });
   return stage;

@@ -31,6 +31,7 @@ describe("settings of serve", () => {
       isReservedEnabled: true,
       isKaizenScheduled: true,
       kaizenRows: 2_000_000,
+      kaizenEvidence: undefined,
       serviceId: undefined,
       isSignatureRequired: false,
       scoring: "auto",

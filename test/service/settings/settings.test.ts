@@ -50,6 +50,10 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["timeZone", "TRUSTRANK_TIME_ZONE", "Berlin"],
   ["kaizen", "TRUSTRANK_KAIZEN", "never"],
   ["kaizenRows", "TRUSTRANK_KAIZEN_ROWS", "99999"],
+  ["kaizenEvidence", "TRUSTRANK_KAIZEN_EVIDENCE", "reporter,signed"],
+  ["kaizenEvidence", "TRUSTRANK_KAIZEN_EVIDENCE", "import,import"],
+  ["kaizenEvidence", "TRUSTRANK_KAIZEN_EVIDENCE", "none"],
+  ["kaizenEvidence", "TRUSTRANK_KAIZEN_EVIDENCE", ","],
   ["seeds", "TRUSTRANK_SEEDS", "everybody"],
   ["credibility", "TRUSTRANK_CREDIBILITY", "maybe"],
   ["testAgents", "TRUSTRANK_TEST_AGENTS", "yes"],
@@ -65,6 +69,15 @@ describe("settings", () => {
   it("name the flag where the flag is wrong, whatever the environment says", () => {
     const read = () => readSetting("port", "x", { TRUSTRANK_PORT: "1" });
     expect(read).toThrow("--port: `x` is not a whole number from 0 to 65535");
+  });
+
+  it("take kinds of evidence in any order, spaces around them included", () => {
+    const read = (text: string) => readSetting("kaizenEvidence", text, {});
+    expect(read("import, reporter")).toEqual(["reporter", "import"]);
+    expect(read("bureau")).toEqual(["bureau"]);
+    expect(() => read("bureaus")).toThrow(
+      "--kaizen-evidence: `bureaus` is not a list with commas of one or more of `reporter`, `bureau`, `import`, each once",
+    );
   });
 
   it("never repeat a secret", () => {

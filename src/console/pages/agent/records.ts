@@ -75,7 +75,7 @@ const OUTCOME_COLUMNS: readonly Column<RecordedOutcome>[] = [
   { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes, 2) },
   { label: "reporter", cell: (row) => html`<${AgentLink} id=${row.reporter} />` },
   { label: "grade", cell: (row) => row.grade },
-  { label: "signed", cell: (row) => row.signature },
+  { label: "signature", cell: (row) => row.signature },
 ];
 
 export function LastOutcomes({ id }: { id: string }): VNode {

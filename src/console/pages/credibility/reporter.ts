@@ -117,7 +117,7 @@ function countFacts(counts: ReporterCounts) {
   return [
     ["reported on", html`${formatNumber(counts.subjects)} agents`],
     ["failures among its reports", formatPercent(counts.failure_rate)],
-    ["signed", formatPercent(counts.signed_share)],
+    ["signed with its key", formatPercent(counts.signed_share)],
     [
       "first, newest",
       html`<${Time} at=${counts.first_settled_at} as="full" />${", "}<${Time}

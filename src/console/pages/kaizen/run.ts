@@ -97,6 +97,14 @@ function RunTools({ run, onDone }: { run: RunDetails; onDone: () => void }): VNo
 const formatSampleNote = ({ rows_of: all }: RunDetails) =>
   all === undefined ? "" : `, a random sample of ${formatNumber(all)}`;
 
+/** Runs of older releases do not count by signer. */
+const formatSigners = ({ rows_by_kind: rows, evidence_kinds: kinds }: RunDetails) =>
+  rows === undefined
+    ? "–"
+    : `${formatNumber(rows.reporter)} by reporters' keys, ${formatNumber(rows.bureau)} by the bureau ` +
+      `for first-party keys, ${formatNumber(rows.import)} by imports` +
+      (kinds === undefined || kinds.length === 3 ? "" : `; only ${kinds.join(", ")} teach`);
+
 function RunFacts({ run }: { run: RunDetails }): VNode {
   const [word, tone] = describeRunState(run);
   const back = run.rolled_back;
@@ -110,6 +118,7 @@ function RunFacts({ run }: { run: RunDetails }): VNode {
     ],
     ["took", formatDuration(run.duration_ms)],
     ["evidence", html`${formatNumber(run.rows)} outcomes${formatSampleNote(run)}`],
+    ["signed", formatSigners(run)],
     ["live weights then", html`<code>${run.champion_version}</code>`],
     ["tested weights", html`<code>${run.challenger_version ?? "–"}</code>`],
     ...(run.as_of === undefined ? [] : [["as of", html`<${Time} at=${run.as_of} as="full" />`]]),

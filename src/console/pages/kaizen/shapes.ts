@@ -13,6 +13,8 @@ export interface ListedRun {
   readonly reason: string;
   readonly rows: number;
   readonly rows_of?: number;
+  readonly evidence_kinds?: readonly string[];
+  readonly rows_by_kind?: Readonly<Record<"reporter" | "bureau" | "import", number>>;
   readonly as_of?: string;
   readonly duration_ms?: number;
   readonly gates?: readonly ListedGateVerdict[];
