@@ -54,16 +54,6 @@ export type Signature = (typeof SIGNATURES)[number];
 export const EVIDENCE_KINDS = ["reporter", "bureau", "import"] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 
-/** Kind of an outcome as evidence; undefined where nobody signed it. */
-export function selectEvidenceKind(
-  signature: Signature,
-  isFirstParty: boolean,
-): EvidenceKind | undefined {
-  if (signature === "reporter") return "reporter";
-  if (signature === "bureau") return "import";
-  return isFirstParty ? "bureau" : undefined;
-}
-
 /**
  * How the `source` of imported ratings begins. Their stakes are the rating's magnitude: told with
  * the outcome, unknown before it, and so no feature to learn from.

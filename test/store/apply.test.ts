@@ -49,6 +49,7 @@ test("every member of every outcome is there, in order", async () => {
     "incident_id",
     "stakes_scored",
     "counted_share",
+    "signed_by",
     "settled_local",
     "recorded_local",
   ]);
@@ -79,6 +80,7 @@ test("every member of every outcome is there, in order", async () => {
       null,
       record.stakes,
       1,
+      "none",
       new Date(record.settledAtMs).toISOString().replace("Z", "+00:00"),
       new Date(record.recordedAtMs).toISOString().replace("Z", "+00:00"),
     ]),
@@ -115,6 +117,28 @@ test("the views say what their comments say", async () => {
      WHERE table_name = 'outcomes' AND comment IS NULL`,
   );
   expect(undocumented).toEqual([]);
+  await store.close();
+});
+
+test("an outcome is signed by its reporter alone where that signed it", async () => {
+  const dataDir = temporaryDirectory();
+  const journal = openJournal(dataDir);
+  const changes = [
+    { signature: "reporter" },
+    // A first-party key carried what the reporter signed.
+    { signature: "reporter", isFirstParty: true },
+    { signature: "none", isFirstParty: true },
+    { signature: "bureau", isFirstParty: true, source: "import:a" },
+    { signature: "none" },
+  ] as const;
+  const records = changes.map((change, i) => recordOf(i, { ...change, reporter: "agent://r/1" }));
+  journal.commit([runOf(records)], NOW_MS);
+  journal.close();
+  const { store } = await openStore(dataDir);
+  const { rows } = await store.query("SELECT signed_by FROM outcomes ORDER BY position", LIMITS);
+  expect(rows.flat()).toEqual(["reporter", "reporter", "bureau", "import", "none"]);
+  const shares = await store.query("SELECT signed_share FROM reporters", LIMITS);
+  expect(shares.rows).toEqual([[0.4]]);
   await store.close();
 });
 

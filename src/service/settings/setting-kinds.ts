@@ -105,6 +105,19 @@ export function createChoiceKind<Word extends string>(words: readonly Word[]): S
   return defineSettingKind(`one of ${quoted}`, (given) => words.find((word) => word === given));
 }
 
+/** Some of a few words, at least one; read in the order of `words`. */
+export function createWordListKind<Word extends string>(
+  words: readonly Word[],
+): SettingKind<readonly Word[]> {
+  const quoted = words.map((word) => `\`${word}\``).join(", ");
+  const takes = `a list with commas of one or more of ${quoted}, each once`;
+  return defineSettingKind(takes, (given) => {
+    const named = given.split(",").map((each) => each.trim());
+    const known = words.filter((word) => named.includes(word));
+    return known.length === named.length ? known : undefined;
+  });
+}
+
 /** On or off. */
 export const onOffKind: SettingKind<boolean> = defineSettingKind(
   "`on` or `off` (or `1`, `0`)",

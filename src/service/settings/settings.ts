@@ -6,7 +6,7 @@ import {
   QUERY_MEMORY_MEGABYTES,
   SNAPSHOT_OUTCOMES,
 } from "../../contract/setting-defaults.ts";
-import { EVIDENCE_KINDS, type EvidenceKind } from "../../contract/vocabulary.ts";
+import { EVIDENCE_KINDS } from "../../contract/vocabulary.ts";
 import { parseSeedRules, type SeedRules } from "../../kaizen/credibility/seeds.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
@@ -32,6 +32,7 @@ import {
   createSecondsKind,
   createCheckedTextKind,
   createWholeNumberKind,
+  createWordListKind,
 } from "./setting-kinds.ts";
 
 export const MEBIBYTE = 1024 * 1024;
@@ -49,16 +50,6 @@ const unitNameKind = createCheckedTextKind("a name of 1 to 16 visible characters
 const seedRulesKind: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
-};
-
-const evidenceKindsKind: SettingKind<readonly EvidenceKind[]> = {
-  takes: `a list with commas of one or more of ${EVIDENCE_KINDS.map((kind) => `\`${kind}\``).join(", ")}, each once`,
-  read: (text) => {
-    const given = text.split(",").map((each) => each.trim());
-    const kinds = EVIDENCE_KINDS.filter((kind) => given.includes(kind));
-    if (kinds.length === given.length) return kinds;
-    throw new RangeError(`\`${text}\` is not ${evidenceKindsKind.takes}`);
-  },
 };
 
 const callerSourceKind: SettingKind<CallerSource> = {
@@ -307,7 +298,7 @@ export const SETTINGS = {
   kaizenEvidence: {
     flag: "--kaizen-evidence <kinds>",
     variables: ["TRUSTRANK_KAIZEN_EVIDENCE"],
-    kind: evidenceKindsKind,
+    kind: createWordListKind(EVIDENCE_KINDS),
     default: undefined,
     defaultText: EVIDENCE_KINDS.join(","),
     sentence:

@@ -9,7 +9,7 @@ import {
   type SignedId,
   type SignedRecords,
 } from "../../contract/signed-records.ts";
-import { GRADES, selectEvidenceKind } from "../../contract/vocabulary.ts";
+import { GRADES, type EvidenceKind } from "../../contract/vocabulary.ts";
 import {
   FRAME_KINDS,
   readFrameChecksum,
@@ -214,9 +214,15 @@ function appendOutcome(
   else appender.appendVarchar(record.incidentId);
   appender.appendDouble(record.stakes);
   appender.appendDouble(countedShare);
-  const isFirstParty = record.isFirstParty === true;
-  appender.appendVarchar(selectEvidenceKind(record.signature, isFirstParty) ?? "none");
+  appender.appendVarchar(selectSigner(record));
   appender.endRow();
+}
+
+/** Who signed an outcome; the operator's import is signed as `bureau`. */
+function selectSigner({ signature, isFirstParty }: OutcomeRecord): EvidenceKind | "none" {
+  if (signature === "reporter") return "reporter";
+  if (signature === "bureau") return "import";
+  return isFirstParty === true ? "bureau" : "none";
 }
 
 function appendProof(
