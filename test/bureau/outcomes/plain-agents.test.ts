@@ -70,8 +70,6 @@ describe.each(ADAPTERS)("plain agents over %s", (adapter) => {
 
   it("are reported in batches, lines, MessagePack, imports and under a signature", async () => {
     const service = await openService({ adapter, isStored: true });
-    const pair = newPair();
-    await service.register(pair);
     const [row, other] = [JSON.parse(outcome({ subject: "bot" })), JSON.parse(outcome({}))];
     const batch = JSON.stringify([row, other, { ...row, stakes: 11 }]);
     const lines = `${JSON.stringify(row)}\n${JSON.stringify({ ...row, subject: "é" })}\n`;
@@ -91,13 +89,17 @@ describe.each(ADAPTERS)("plain agents over %s", (adapter) => {
         undefined,
         "application/x-ndjson",
       ),
+    ];
+    const pair = newPair();
+    await service.register(pair);
+    replies.push(
       await service.post(
         "/v1/outcomes",
         JSON.stringify(row),
         await joseSignature(pair, JSON.stringify(row)),
       ),
       await service.post("/v1/outcomes/batch", batch, await joseSignature(pair, batch)),
-    ];
+    );
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 201, 200, 201, 200]);
     expect((await evidenceOf(service, "bot")).evidence.outcomes).toBe(8);
     expect((await evidenceOf(service, "é")).evidence.outcomes).toBe(1);

@@ -137,7 +137,10 @@ describe("a signed retry that the guard has forgotten", () => {
 
     const body = outcome({ stakes: 9 });
     const own = await joseSignature(pair, body, { jti: jtiAt(OLD_MS) });
-    const items = JSON.stringify([{ body, signature: own }, JSON.parse(outcome({ stakes: 8, reporter: KEYLESS }))]);
+    const items = JSON.stringify([
+      { body, signature: own },
+      JSON.parse(outcome({ stakes: 8, reporter: KEYLESS })),
+    ]);
     const mixed = await service.post("/v1/outcomes/batch", items);
     expect(statusesOf(mixed)).toEqual([201, 201]);
     const repeated = await service.post("/v1/outcomes/batch", items);

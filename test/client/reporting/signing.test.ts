@@ -104,10 +104,12 @@ describe("registering a key", () => {
 });
 
 describe("a signed outcome", () => {
-  it("is receipted as the reporter's own; an unsigned one is not", async () => {
+  it("is receipted as the reporter's own; an unsigned one under its name is refused", async () => {
     const signed = await openClient({ signer }).reportOutcome(outcome());
     expect(signed).toMatchObject({ signature: "reporter", duplicate: false });
-    expect(await openClient().reportOutcome(outcome())).toMatchObject({ signature: "none" });
+    expect(await codeOf(openClient())).toBe("signature_required");
+    const keyless = outcome({ reporter: "agent://acme/keyless" });
+    expect(await openClient().reportOutcome(keyless)).toMatchObject({ signature: "none" });
   });
 
   it("is refused with a code of its own: another service, old, ahead, tampered", async () => {
@@ -201,7 +203,7 @@ describe("many outcomes", () => {
     ];
     const codes = ["reporter", "reporter", "signature_key_mismatch", "signature_invalid"];
     for (const [carrier, isRepeat, signature, requestsDue] of [
-      [{}, false, "none", 1],
+      [{}, false, "signature_required", 1],
       // The whole must have no signature where its items have: theirs go apart.
       [{ signer }, true, "reporter", 2],
     ] as const) {

@@ -104,17 +104,17 @@ describe("an outcome with an id", () => {
     }
   });
 
-  it("counts once, be it signed or not", async () => {
+  it("counts once, reported before its reporter signed and since", async () => {
     const service = await openService();
     const pair = newPair();
-    await service.register(pair);
     const body = outcome({ id: "both" });
-    const first = await service.post(ALONE, body, await joseSignature(pair, body));
+    const first = await service.post(ALONE, body);
     expect(first.status).toBe(201);
     const rows = `[${body}]`;
+    expect((await ofRow(service.post(BATCH, rows))).status).toBe(200);
+    await service.register(pair);
     const copies = [
-      await service.post(ALONE, body),
-      await ofRow(service.post(BATCH, rows)),
+      await service.post(ALONE, body, await joseSignature(pair, body)),
       await ofRow(service.post(BATCH, rows, await joseSignature(pair, rows))),
     ];
     for (const copy of copies) {

@@ -103,7 +103,7 @@ function historyOf(outcomes: readonly Drawn[]): OutcomeHistory {
 }
 
 /** Those rows of `all` that the outcomes chosen by `isKept` became. */
-function rowsOf({ rows, failures, weights, timesMs }: FitRows, isKept: readonly boolean[]) {
+function describeRows({ rows, failures, weights, timesMs }: FitRows, isKept: readonly boolean[]) {
   const kept = isKept.flatMap((keeps, row) => (keeps ? [row] : []));
   return kept.map((row) => ({
     values: [...rows.values.subarray(row * COLUMN_COUNT, (row + 1) * COLUMN_COUNT)],
@@ -125,8 +125,8 @@ describe("rows of other kinds", () => {
         const isKept = words.map((word) => kinds.includes(word));
         const all = isKept.filter(Boolean).map(() => true);
         for (const side of ["check", "handshake"] as const) {
-          const expected = rowsOf(whole.evidence[side], isKept);
-          expect(rowsOf(part.evidence[side], all)).toEqual(expected);
+          const expected = describeRows(whole.evidence[side], isKept);
+          expect(describeRows(part.evidence[side], all)).toEqual(expected);
           expect(part.evidence[side].rows.count).toBe(expected.length);
         }
         const counts = EVIDENCE_KINDS.map((kind) => words.filter((word) => word === kind).length);
