@@ -48,6 +48,21 @@ export interface LevelPolicy {
   audit_one_in?: number;
   /** Stakes up to which that may be; left out or 0: up to what a request that names none counts for. */
   audit_max_stakes?: number;
+  /** What content that certainly fails draws; left out: the level's default (`isBrokenEvidenceWithheld`). */
+  broken_evidence?: BrokenEvidenceRule;
+}
+
+/** Allowed and flagged for review, or withheld by the verdict of the level (policy/rulings.ts). */
+export const BROKEN_EVIDENCE_RULES = ["flag", "withhold"] as const;
+export type BrokenEvidenceRule = (typeof BROKEN_EVIDENCE_RULES)[number];
+
+/**
+ * Whether a level withholds content that certainly fails. By default L2, L3 and an enforced level do; the
+ * others keep to SPEC §8.1 and §8.2: allowed, with the anomaly flagged.
+ */
+export function isBrokenEvidenceWithheld(toolLevel: ToolLevel, level: LevelPolicy): boolean {
+  if (level.broken_evidence !== undefined) return level.broken_evidence === "withhold";
+  return level.enforce || toolLevel === "L2" || toolLevel === "L3";
 }
 
 /** Levels up to which the operator's word may count. */

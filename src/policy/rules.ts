@@ -3,12 +3,14 @@
 // `max` of restriction. The decision is a chain of ifs over the tables' own predicates, in the tables'
 // order: a loop over the tables would be an indirect call for each rule of every verify. A property test
 // holds both to the same rule. Pure; allocates only a ruling for broken provenance.
+import { BROKEN_EVIDENCE_RULES, isBrokenEvidenceWithheld } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
 import { DECISION, DECISIONS, VERDICT, VERDICTS } from "../contract/vocabulary.ts";
 import type { LogReason, Verdict } from "../contract/vocabulary.ts";
 import type { RuleInputs } from "./rule-inputs.ts";
 import {
-  createRuling,
+  createFailureRuling,
+  isDoubt,
   SUFFICIENT,
   TOLERATED,
   RISK_FLAGGED,
@@ -26,7 +28,6 @@ import {
   STAKES_MARKED,
   STAKES_VERIFICATION,
   RULING_BY_CAUSE,
-  selectFailureVerdictIndex,
 } from "./rulings.ts";
 import type { Ruling } from "./rulings.ts";
 import { isSilent, STAKES_CAUSE } from "./stakes-decision.ts";
@@ -34,6 +35,7 @@ import { findLevelCause, findLevelDecisionIndex, isDenied, isRefused } from "./s
 
 const { ALLOW, CHALLENGE } = VERDICT;
 const MARKED_STRICTNESS = (ALLOW + CHALLENGE) / 2;
+const FLAGGED_EVIDENCE_STRICTNESS = (MARKED_STRICTNESS + CHALLENGE) / 2;
 
 /**
  * Whether a ruling holds the request until a reviewer has decided: a denial by the threshold, or a
@@ -247,8 +249,10 @@ export function applyPolicyRules(rules: RuleInputs): Ruling {
     if (areSourcesMissing(rules)) decided = selectStricterRuling(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
-  const verdictIndex = selectFailureVerdictIndex(toolLevel, failureCode);
-  return verdictIndex > decided.verdictIndex ? createRuling(verdictIndex, failureCode) : decided;
+  const failed = createFailureRuling(toolLevel, level, failureCode);
+  // A certain finding about this request names the answer before any mark on the agent's record.
+  const isMarked = failed.isFlagged && decided.verdictIndex === ALLOW;
+  return isMarked || failed.verdictIndex > decided.verdictIndex ? failed : decided;
 }
 
 /** The stricter of both. What is only marked replaces what is allowed without a mark of its own. */
@@ -294,18 +298,21 @@ export function traceRules(rules: RuleInputs): RuleStep[] {
   for (const unreached of steps.slice(first + 1)) unreached.holds = null;
   if (level.enforce) steps.push(...STRICTER_RULES.map(trace));
   if (failureCode !== "") {
-    const verdictIndex = selectFailureVerdictIndex(toolLevel, failureCode);
+    const ruling = createFailureRuling(toolLevel, level, failureCode);
+    const isCertain = !isDoubt(failureCode);
+    const isWithheld = isBrokenEvidenceWithheld(toolLevel, level);
     const rule: PolicyRule = {
-      ruling: createRuling(verdictIndex, failureCode),
-      member: null,
-      holds: () => verdictIndex > ALLOW,
+      ruling,
+      member: isCertain ? "broken_evidence" : null,
+      holds: () => ruling.isFlagged || ruling.verdictIndex > ALLOW,
       value: () => failureCode,
-      bound: () => toolLevel,
+      bound: () => (isCertain ? BROKEN_EVIDENCE_RULES[Number(isWithheld)] : toolLevel),
     };
     steps.push(trace(rule));
   }
   const rank = ({ holds, verdict, rule }: RuleStep) => {
     if (!holds) return -1;
+    if (verdict === "ALLOW" && rule === failureCode) return FLAGGED_EVIDENCE_STRICTNESS;
     const isMarked = rule === STAKES_MARKED.logReason && verdict === "ALLOW";
     return isMarked ? MARKED_STRICTNESS : VERDICT[verdict];
   };

@@ -1,6 +1,8 @@
 // Rulings of the policy: verdict and label of each rule, and the verdicts for broken or doubtful provenance.
 // Shared objects that callers compare by identity.
 // Only a ruling for broken provenance is created for a request.
+import { isBrokenEvidenceWithheld } from "../contract/policy.ts";
+import type { LevelPolicy } from "../contract/policy.ts";
 import { VERDICT } from "../contract/vocabulary.ts";
 import type { FindingCode, LogReason, ToolLevel } from "../contract/vocabulary.ts";
 
@@ -63,7 +65,7 @@ export const RULING_BY_CAUSE: readonly Ruling[] = [
   REFUSED,
 ];
 
-/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
+/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence) that is withheld. */
 const HARD_FAILURE_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
   L0: CHALLENGE,
   L1: CHALLENGE,
@@ -92,8 +94,19 @@ const DOUBT_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
   L3: CHALLENGE,
 };
 
-/** Index of the verdict for broken or doubtful provenance at the level. */
-export function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
-  const isDoubt = DOUBT_CODES.has(failureCode);
-  return (isDoubt ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[toolLevel];
+/** Whether a finding is a doubt, not broken evidence. */
+export function isDoubt(failureCode: FindingCode): boolean {
+  return DOUBT_CODES.has(failureCode);
+}
+
+/** The ruling on broken or doubtful provenance at the level; a plain ALLOW where it has no effect. */
+export function createFailureRuling(
+  toolLevel: ToolLevel,
+  level: LevelPolicy,
+  failureCode: FindingCode,
+): Ruling {
+  if (isDoubt(failureCode)) return createRuling(DOUBT_VERDICT_BY_LEVEL[toolLevel], failureCode);
+  return isBrokenEvidenceWithheld(toolLevel, level)
+    ? createRuling(HARD_FAILURE_VERDICT_BY_LEVEL[toolLevel], failureCode)
+    : createRuling(ALLOW, failureCode, true);
 }

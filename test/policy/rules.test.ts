@@ -9,6 +9,7 @@ import type { PolicyRisk, RuleInputs } from "../../src/policy/rule-inputs.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
 import { ON_VERIFICATION } from "../../src/contract/stakes-policy.ts";
+import { isFlaggedVerdict } from "../../src/contract/flagged.ts";
 import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../tables/_read-table.ts";
@@ -115,6 +116,31 @@ describe("a tenant's own numbers", () => {
     expect(rule({ thin: "flag" }, { isThin: true })).toBe("CHALLENGE THIN_FILE");
   });
 
+  it("flags broken evidence or withholds it, by the level unless the tenant says", () => {
+    const at = (
+      toolLevel: ToolLevel,
+      own: Partial<LevelPolicy>,
+      risk: Partial<PolicyRisk> = {},
+    ) => {
+      const level = { ...DEFAULT_POLICY.levels[toolLevel], ...own };
+      const ruling = applyPolicyRules({
+        ...createRuleInputs(toolLevel, level, { ...CLEAR, ...risk }),
+        failureCode: "CONTENT_HALLUCINATED",
+      });
+      const mark = ruling.isFlagged ? " flagged" : "";
+      return `${VERDICTS[ruling.verdictIndex]} ${ruling.logReason}${mark}`;
+    };
+    for (const level of ["L0", "L1"] as const) {
+      expect(at(level, {})).toBe("ALLOW CONTENT_HALLUCINATED flagged");
+      expect(at(level, {}, { isRefused: true })).toBe("ALLOW CONTENT_HALLUCINATED flagged");
+      expect(at(level, { enforce: true })).toBe("CHALLENGE CONTENT_HALLUCINATED");
+      expect(at(level, { broken_evidence: "withhold" })).toBe("CHALLENGE CONTENT_HALLUCINATED");
+    }
+    expect(at("L2", { enforce: false })).toBe("QUARANTINE CONTENT_HALLUCINATED");
+    expect(at("L2", { broken_evidence: "flag" })).toBe("ALLOW CONTENT_HALLUCINATED flagged");
+    expect(at("L2", { broken_evidence: "flag" }, { isRefused: true })).toBe("BLOCK REFUSE_RULE");
+  });
+
   it("asks for registered sources, or leaves the stakes out, where the tenant says so", () => {
     expect(rule({ require_verified_sources: true }, {}, false)).toBe(
       "CHALLENGE VERIFIED_SOURCES_REQUIRED",
@@ -196,6 +222,7 @@ const ruleLevel = fc.record({
   deny_from: fc.oneof(fc.constantFrom("fitted" as const, "never" as const), share),
   counts_stakes: fc.boolean(),
   require_verified_sources: fc.boolean(),
+  broken_evidence: fc.constantFrom("flag" as const, "withhold" as const),
 });
 const inputs = fc
   .record({
@@ -241,6 +268,9 @@ describe("a trace of the rules", () => {
           [ruled.logReason, VERDICTS[ruled.verdictIndex]],
         ]);
         expect(deciding[0]!.holds).toBe(true);
+        // What is flagged can be told from the words on the wire alone.
+        const words = { verdict: VERDICTS[ruled.verdictIndex]!, log_reason: ruled.logReason };
+        expect(isFlaggedVerdict(words)).toBe(ruled.isFlagged);
       }),
       { numRuns: 3000 },
     );

@@ -122,7 +122,7 @@ const COLUMNS = [
   "shadow",
 ] as const;
 /** Shown where a level has them. */
-const AUDITS = ["audit_one_in", "audit_max_stakes"] as const;
+const OPTIONAL_RULES = ["audit_one_in", "audit_max_stakes", "broken_evidence"] as const;
 
 function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   if (json === true) return printJson(shown);
@@ -130,8 +130,8 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   const origin = setAt === null ? "as shipped" : `set by ${setBy} at ${setAt}`;
   printNote(`policy ${version} of ${tenant}, ${origin}`);
   const { levels } = policy;
-  const audits = AUDITS.filter((rule) => TOOL_LEVELS.some((name) => rule in levels[name]));
-  const rows = [...COLUMNS, ...audits].map((rule) => [
+  const given = OPTIONAL_RULES.filter((rule) => TOOL_LEVELS.some((name) => rule in levels[name]));
+  const rows = [...COLUMNS, ...given].map((rule) => [
     rule,
     ...TOOL_LEVELS.map((level) => String(levels[level][rule] ?? "")),
   ]);

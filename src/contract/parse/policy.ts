@@ -3,7 +3,7 @@
 // always a slip.
 import { type FieldError, invalidRequest } from "../faults.ts";
 import { fillPolicyDefaults } from "../complete-policy.ts";
-import { THIN_RULES, type LevelPolicy, type Policy } from "../policy.ts";
+import { isBrokenEvidenceWithheld, THIN_RULES, type LevelPolicy, type Policy } from "../policy.ts";
 import { listStakesFaults } from "../stakes-policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../vocabulary.ts";
@@ -100,7 +100,7 @@ function listRepeatedNamespaces({ vouched = [] }: Policy, within: string): Field
  * where two settings cannot be compared.
  */
 const STRICTNESS_BY_MEMBER: Readonly<
-  Partial<Record<keyof LevelPolicy, (level: LevelPolicy) => number>>
+  Partial<Record<keyof LevelPolicy, (level: LevelPolicy, name: ToolLevel) => number>>
 > = {
   allow_up_to: (level) => -level.allow_up_to,
   allow_handshake_up_to: (level) => -level.allow_handshake_up_to,
@@ -110,6 +110,7 @@ const STRICTNESS_BY_MEMBER: Readonly<
   minimum_score: (level) => level.minimum_score ?? 0,
   counts_stakes: (level) => Number(level.counts_stakes),
   require_verified_sources: (level) => Number(level.require_verified_sources),
+  broken_evidence: (level, name) => Number(isBrokenEvidenceWithheld(name, level)),
 };
 
 /** `fitted` depends on the config: it is stricter than `never`, and neither beside a number. */
@@ -118,17 +119,24 @@ function computeDenialStrictness({ deny_from: border }: LevelPolicy): number {
   return border === "fitted" ? Number.NaN : -border;
 }
 
-function isLooser(member: keyof LevelPolicy, level: LevelPolicy, before: LevelPolicy): boolean {
-  if (member === "deny_from" && before.deny_from === "fitted") return level.deny_from === "never";
+/** Whether the rule of level `name` is looser than that of the less sensitive level `before`. */
+function isLooser(
+  member: keyof LevelPolicy,
+  levels: Policy["levels"],
+  name: ToolLevel,
+  before: ToolLevel,
+): boolean {
+  if (member === "deny_from" && levels[before].deny_from === "fitted")
+    return levels[name].deny_from === "never";
   const strictness = STRICTNESS_BY_MEMBER[member]!;
-  return strictness(level) < strictness(before);
+  return strictness(levels[name], name) < strictness(levels[before], before);
 }
 
 function listInvertedBounds({ levels }: Policy, pointer: string): FieldError[] {
   const members = Object.keys(STRICTNESS_BY_MEMBER) as (keyof LevelPolicy)[];
   return TOOL_LEVELS.flatMap((name, index) =>
     members.flatMap((member) => {
-      const looser = (before: ToolLevel) => isLooser(member, levels[name], levels[before]);
+      const looser = (before: ToolLevel) => isLooser(member, levels, name, before);
       const before = TOOL_LEVELS.slice(0, index).find(looser);
       return before === undefined ? [] : [createInversionError(pointer, name, member, before)];
     }),

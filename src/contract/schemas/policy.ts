@@ -2,7 +2,7 @@
 // whole policy as it is answered.
 import { isNamespacePattern } from "../identifiers.ts";
 import { AUDIT_ONE_IN_MAX, STAKES_MAX, VOUCHED_MAX } from "../limits.ts";
-import { THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
+import { BROKEN_EVIDENCE_RULES, THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
 import type { LevelPolicy } from "../policy.ts";
 import { ON_VERIFICATION, STAKES_LEVELS } from "../stakes-policy.ts";
 import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
@@ -56,10 +56,16 @@ const auditOneIn = t.defineChecked<number>(
   (value) => `${typeof value === "number" ? "range" : "type"} ${AUDITS}`,
 );
 
-/** Left out for none, so that a policy from before them keeps its version. */
-const audits = {
+/** Left out for the default, so that a policy from before them keeps its version. */
+const optionalRules = {
   audit_one_in: t.makeOptional(auditOneIn),
   audit_max_stakes: t.makeOptional(t.stakes),
+  broken_evidence: t.makeOptional(
+    t.withDescription(
+      t.defineChoice(BROKEN_EVIDENCE_RULES),
+      "Content that certainly fails: `flag` allows it for review, `withhold` does not. Left out: `flag` at L0 and L1 unless the level enforces.",
+    ),
+  ),
 };
 
 const rules = {
@@ -87,7 +93,7 @@ const levelRequest = t.defineObject(
     counts_stakes: t.makeOptional(rules.counts_stakes),
     require_verified_sources: t.makeOptional(rules.require_verified_sources),
     shadow: t.makeOptional(rules.shadow),
-    ...audits,
+    ...optionalRules,
   },
   { ...t.STRICT, "~unknown": "is not a rule of a level" },
 );
@@ -236,7 +242,9 @@ export const Vouching = t.defineObject({
 });
 
 const wholePolicy = t.defineObject({
-  levels: t.defineObject(t.repeatSchema(t.defineObject({ ...rules, ...audits }), ...TOOL_LEVELS)),
+  levels: t.defineObject(
+    t.repeatSchema(t.defineObject({ ...rules, ...optionalRules }), ...TOOL_LEVELS),
+  ),
   allow_inverted: t.flag,
   /** Left out for none. */
   vouched: t.makeOptional(t.defineList(Vouching)),

@@ -81,9 +81,9 @@ describe("levels", () => {
   it("judge the same content as the answer", () => {
     const altered = { content: BROKEN_TEXT };
     const { levels } = open()(GOOD, "L3", { context: altered, levels: true });
-    expect([levels?.L0?.verdict, levels?.L3?.verdict]).toEqual(["CHALLENGE", "BLOCK"]);
-    expect(levels?.L0?.log_reason).toBe("CONTENT_RECORDED_FALSE");
-    expect(levels?.L2, "quarantined: goes on record").toBeUndefined();
+    expect(levels?.L3).toMatchObject({ verdict: "BLOCK", log_reason: "CONTENT_RECORDED_FALSE" });
+    for (const name of ["L0", "L1", "L2"] as const)
+      expect(levels?.[name], "flagged or quarantined: goes on record").toBeUndefined();
   });
 });
 

@@ -151,7 +151,7 @@ describe("verify", () => {
     const request = { agent_id: FRAUD, action: "a.b", tool_level: "L0", context } as const;
     const response = bureau.verify(request, call) as VerifyResponse;
     expect(response.policy_action).toEqual({
-      verdict: "CHALLENGE",
+      verdict: "ALLOW",
       log_reason: "CONTENT_RECORDED_FALSE",
     });
     expect(response.reason_codes[0]).toBe("CONTENT_RECORDED_FALSE");

@@ -55,6 +55,7 @@ it.each([
   [{ levels: { L2: { minimum_score: "300" } } }, "/levels/L2/minimum_score type"],
   [{ levels: { L2: { counts_stakes: null } } }, "/levels/L2/counts_stakes type"],
   [{ levels: { L2: { shadow: "yes" } } }, "/levels/L2/shadow type"],
+  [{ levels: { L1: { broken_evidence: "allow" } } }, "/levels/L1/broken_evidence enum"],
   [{ allow_inverted: "yes" }, "/allow_inverted type"],
   [{ vouched: {} }, "/vouched type"],
   [{ vouched: Array.from({ length: 101 }, () => WORD) }, "/vouched length"],
@@ -88,6 +89,8 @@ it.each([
   [{ L2: { minimum_score: 650 }, L3: { minimum_score: 640 } }, "/levels/L3/minimum_score"],
   [{ L3: { counts_stakes: false } }, "/levels/L3/counts_stakes"],
   [{ L2: { require_verified_sources: true } }, "/levels/L3/require_verified_sources"],
+  [{ L0: { broken_evidence: "withhold" } }, "/levels/L1/broken_evidence"],
+  [{ L3: { broken_evidence: "flag" } }, "/levels/L3/broken_evidence"],
 ])("refuses %j as looser than a less sensitive level, unless it is meant", (levels, pointer) => {
   expect(faultsOf({ levels })).toEqual([`${pointer} inverted`]);
   expect(faultsOf({ levels, allow_inverted: true })).toEqual([]);
