@@ -4,7 +4,8 @@
 -- then is for the rules of haproxy.cfg.
 local address = os.getenv("TRUSTRANK_ASK")
 local authorization = "Bearer " .. os.getenv("TRUSTRANK_KEY")
-local names = { "verdict", "reason", "score", "tier", "risk", "enforced", "request-id", "review" }
+local names = { "verdict", "reason", "score", "tier", "risk", "enforced", "request-id", "review",
+  "flagged" }
 
 -- Only an answer that says what was decided counts: a portal's 200 is no verdict, a 403 of
 -- somebody else no refusal.

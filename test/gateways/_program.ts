@@ -136,6 +136,7 @@ export function describeProgram(program: Program): void {
         "X-Trust-Tool-Level": "L0",
         "X-Trust-Verdict": "forged",
         "X-Trust-Score": "forged",
+        "X-Trust-Flagged": "forged",
         "X-Trust-Degraded": "forged",
         X_Trust_Agent_Id: "forged",
       };
@@ -148,6 +149,9 @@ export function describeProgram(program: Program): void {
       expect(seen?.headers["x-trust-verdict"]).toBe("ALLOW");
       expect(Object.values(seen!.headers)).not.toContain("forged");
       expect(seen?.headers["x-trust-tool-level"]).toBeUndefined();
+      expect(seen?.headers["x-trust-flagged"]).toBe("true");
+      expect((await edge.ask(PATHS.L1, "connect", { headers: forged })).status).toBe(200);
+      expect(edge.reached[1]?.headers["x-trust-flagged"], "only what was flagged").toBeUndefined();
     });
 
     it("passes method, query and body on, and marks what it let through unchecked", async () => {
@@ -188,6 +192,7 @@ const SHOWN = [
   "X-Trust-Verdict",
   "X-Trust-Reason",
   "X-Trust-Request-Id",
+  "X-Trust-Flagged",
   "X-Trust-Degraded",
   "Retry-After",
   "Cache-Control",

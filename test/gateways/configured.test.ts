@@ -55,6 +55,7 @@ const FORGED = {
   "x-trust-verdict": "ALLOW",
   "x-trust-score": "100",
   "x-trust-degraded": "no",
+  "x-trust-flagged": "no",
 };
 const REQUEST = { method: "POST", path: "/pay?tool_level=L0", headers: FORGED };
 
@@ -138,6 +139,7 @@ describe("apisix.yaml", () => {
   it("marks what it let through unchecked for the application, and only that", async () => {
     const checked = await through("info", "refuse");
     expect(checked.app).not.toHaveProperty("x-trust-degraded");
+    expect(checked.app).toMatchObject({ "x-trust-flagged": "true" });
     expect(await through("everything-else", "refuse")).toMatchObject({
       status: 403,
       headers: { "x-trust-verdict": "BLOCK", "x-trust-reason": "REFUSE_RULE" },
@@ -207,7 +209,11 @@ describe("kong.yaml, run by luajit", needs("luajit"), () => {
       hasReachedApp: false,
       headers: { "X-Trust-Verdict": "BLOCK", "X-Trust-Reason": "REFUSE_RULE" },
     });
-    expect((await send({ tag: "trust-L1", agent: "agent://test/refuse" })).status).toBe(200);
+    expect(await send({ tag: "trust-L1", agent: "agent://test/refuse" })).toMatchObject({
+      status: 200,
+      headers: { "X-Trust-Flagged": "true" },
+      appHeaders: { "x-trust-flagged": "true" },
+    });
     asked.length = 0;
     const stranger = await send({ tag: "trust-L0", headers: FORGED });
     expect([stranger.status, asked]).toEqual([401, []]);

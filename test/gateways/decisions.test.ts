@@ -43,15 +43,21 @@ const ofVerdict = ({ policy_action: policy, enforced }: VerifyResponse): Decided
   effect: policy.verdict === "ALLOW" || !enforced ? "allow" : "deny",
 });
 
+/** Labels of what is allowed and not flagged for review. */
+const UNFLAGGED = /^(TRUST_SUFFICIENT|RISK_TOLERATED|THIN_FILE_TOLERATED)$/;
+
 interface Evaluated {
   decision: boolean;
-  context: { verdict: string; log_reason: string };
+  context: { verdict: string; log_reason: string; flagged: boolean };
 }
-const ofEvaluation = ({ decision, context }: Evaluated): Decided => ({
-  verdict: context.verdict,
-  label: context.log_reason,
-  effect: decision ? "allow" : "deny",
-});
+const ofEvaluation = ({ decision, context }: Evaluated): Decided => {
+  expect(context.flagged).toBe(decision && !UNFLAGGED.test(context.log_reason));
+  return {
+    verdict: context.verdict,
+    label: context.log_reason,
+    effect: decision ? "allow" : "deny",
+  };
+};
 
 const evaluation = (agentId: string, toolLevel: ToolLevel, stakes: number) => ({
   subject: { type: "agent", id: agentId },
@@ -90,6 +96,9 @@ const gateway =
     });
     const effect = response.headers.get("x-trust-effective")!;
     expect(response.status).toBe(effect === "allow" ? 200 : 403);
+    const reason = response.headers.get("x-trust-reason")!;
+    const isFlagged = effect === "allow" && !UNFLAGGED.test(reason);
+    expect(response.headers.get("x-trust-flagged")).toBe(isFlagged ? "true" : null);
     expect((await response.text()) === "").toBe(
       effect === "allow" || ["nginx", "haproxy"].includes(profile),
     );

@@ -34,6 +34,8 @@ const BY_AGENT: Readonly<Record<string, Decision>> = {
 
 /** Challenged, and let through by a person alone. */
 export const HELD_AGENT = "agent://test/held";
+/** Allowed on a low score, and flagged for review. */
+export const FLAGGED_AGENT = "agent://a/flagged";
 
 const LABELS: Readonly<Record<Verdict, LogReason>> = {
   ALLOW: "TRUST_SUFFICIENT",
@@ -263,7 +265,10 @@ export class MemoryBureau implements Bureau {
               })),
             }),
       },
-      policy_action: { verdict, log_reason: LABELS[verdict] },
+      policy_action:
+        request.agent_id === FLAGGED_AGENT
+          ? { verdict: "ALLOW", log_reason: "DENIAL_FLAGGED_FOR_REVIEW" }
+          : { verdict, log_reason: LABELS[verdict] },
       reason_codes: [...leg.reason_codes],
       max_stakes: null,
       enforced: !call.principal.isShadow,

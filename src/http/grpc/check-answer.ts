@@ -47,6 +47,9 @@ const EXTRA_DENIAL_HEADERS = [
 DENIAL_HEADERS.add("www-authenticate");
 for (const name of EXTRA_DENIAL_HEADERS) DENIAL_HEADERS.add(name);
 
+/** For the application and the end client alike, as the other gateways' examples do. */
+const FLAG_HEADER = "x-trust-flagged";
+
 /** The answer for a reply of the gateway route. */
 export function buildCheckAnswer(reply: Reply): EnvoyCheckAnswer {
   const headers = readReplyHeaders(reply);
@@ -78,7 +81,12 @@ function buildVerdictAnswer(reply: Reply, headers: ReadonlyMap<string, string>):
   const fields = buildDynamicMetadata(headers);
   if (reply.status === 200) {
     const trusted = [...headers].filter(([name]) => name.startsWith("x-trust-"));
-    const okResponse = { headers: trusted.map(createOverwritingHeader) };
+    const okResponse = {
+      headers: trusted.map(createOverwritingHeader),
+      responseHeadersToAdd: trusted
+        .filter(([name]) => name === FLAG_HEADER)
+        .map(createOverwritingHeader),
+    };
     const response = { status: { code: GRPC_CODES.ok }, okResponse, dynamicMetadata: { fields } };
     return { response };
   }
@@ -121,6 +129,7 @@ function buildDynamicMetadata(headers: ReadonlyMap<string, string>) {
     tier: text("tier"),
     risk: text("risk"),
     effective: text("effective"),
+    flagged: { boolValue: headers.has(FLAG_HEADER) },
     enforced: { boolValue: headers.get("x-trust-enforced") === "true" },
     request_id: text("request-id"),
   };

@@ -32,7 +32,10 @@ type DynamicMetadataValue =
 
 export interface EnvoyCheckResponse {
   readonly status: { readonly code: number; readonly message?: string };
-  readonly okResponse?: { readonly headers: readonly HeaderOption[] };
+  readonly okResponse?: {
+    readonly headers: readonly HeaderOption[];
+    readonly responseHeadersToAdd: readonly HeaderOption[];
+  };
   readonly deniedResponse?: {
     readonly status: { readonly code: number };
     readonly headers: readonly HeaderOption[];

@@ -174,6 +174,10 @@ export const RESPONSE_HEADERS = {
     schema: TEXT_SCHEMA,
     example: REQUEST_ID_EXAMPLE,
   },
+  "X-Trust-Flagged": {
+    description: "`true` where the call is allowed and flagged for review; else left out.",
+    schema: createEnumSchema(["true"]),
+  },
   "X-Trust-Review": {
     description: "Id of the review that holds the call back, where it waits for a person.",
     schema: TEXT_SCHEMA,
@@ -237,7 +241,7 @@ export const RATE_HEADERS: readonly ResponseHeader[] = ["RateLimit", "RateLimit-
 export const CLUSTER_HEADERS: readonly ResponseHeader[] = ["X-Trust-Lag-Ms"];
 
 /** Answers of the gateway route, let through or not. */
-export const GATEWAY_HEADERS: readonly ResponseHeader[] = [
+const GATEWAY_HEADERS: readonly ResponseHeader[] = [
   "X-Trust-Effective",
   "X-Trust-Verdict",
   "X-Trust-Reason",
@@ -247,6 +251,8 @@ export const GATEWAY_HEADERS: readonly ResponseHeader[] = [
   "X-Trust-Enforced",
   "X-Trust-Request-Id",
 ];
+/** Of those that are let through. */
+export const ALLOWED_HEADERS: readonly ResponseHeader[] = [...GATEWAY_HEADERS, "X-Trust-Flagged"];
 /** Of those that are not let through. */
 export const DENIAL_HEADERS: readonly ResponseHeader[] = [...GATEWAY_HEADERS, "X-Trust-Review"];
 /** Answers that are a page for a browser. */

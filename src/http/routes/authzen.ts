@@ -2,6 +2,7 @@
 // standard. Members that AuthZEN leaves to "properties" (tool level, stakes) are read where its
 // users put them; the answer's context carries the verdict.
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import { isFlaggedVerdict } from "../../contract/flagged.ts";
 import { isAction } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
@@ -193,6 +194,7 @@ function formatAuthzenDecision(response: VerifyResponse): AuthzenDecision {
       score: trust.score,
       tier: trust.tier,
       risk_level: trust.risk_level,
+      flagged: isFlaggedVerdict(policy),
       enforced: response.enforced,
       request_id: response.request_id,
       config_version: response.config_version,

@@ -1,11 +1,12 @@
 // `/v1/gateway/authorize`: the verdict in the form for gateways that ask before they forward.
 // Status and headers carry it, because nginx sees nothing else; gateways differ in their use of a
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
+import { isFlaggedVerdict } from "../../contract/flagged.ts";
 import { throwInvalidParameter } from "../../contract/parse/parameters.ts";
 import type { GatewayDenial, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
-import { DENIAL_HEADERS, GATEWAY_HEADERS } from "../openapi/headers.ts";
+import { ALLOWED_HEADERS, DENIAL_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { ForwardedHeaders, Reply } from "../server/port.ts";
 import { verifyAndCount, isRequestAllowed, parseVerifyMembers } from "../metered-verify.ts";
@@ -25,7 +26,7 @@ const RESPONSES = {
   200: {
     description: "Let through; the verdict is in the headers",
     isEmpty: true,
-    headers: GATEWAY_HEADERS,
+    headers: ALLOWED_HEADERS,
   },
   401: {
     description:
@@ -223,6 +224,7 @@ function buildGatewayReply(
   const { verdict, log_reason: reason } = response.policy_action;
   const isAllowed = isRequestAllowed(response);
   const headers = buildVerdictHeaders(exchange, response, isAllowed);
+  if (isFlaggedVerdict(response.policy_action)) headers.push("X-Trust-Flagged", "true");
   if (isAllowed) return { status: 200, headers, body: "" };
   // Whoever may ask the service waits for the person there: GET /v1/reviews/{id}?wait=30.
   if (response.review !== undefined) headers.push("X-Trust-Review", response.review.id);

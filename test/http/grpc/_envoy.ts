@@ -100,6 +100,8 @@ export interface CheckAnswer {
   readonly httpStatus: number;
   /** To upstream when it is let through, else to the end client. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Added to the application's response. */
+  readonly clientHeaders: Readonly<Record<string, string>>;
   readonly body: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -150,13 +152,14 @@ const NOTHING: CheckAnswer = {
   code: 0,
   httpStatus: 200,
   headers: {},
+  clientHeaders: {},
   body: "",
   metadata: {},
 };
 
 interface Shown {
   readonly status?: { code?: number };
-  readonly ok_response?: { headers: Option[] };
+  readonly ok_response?: { headers: Option[]; response_headers_to_add?: Option[] };
   readonly denied_response?: { status: { code: number }; headers: Option[]; body: string };
   readonly dynamic_metadata?: { fields: Record<string, Record<string, unknown>> };
 }
@@ -174,8 +177,13 @@ function shown(given: Json): CheckAnswer {
     dynamic_metadata: dynamic,
   } = given as Shown;
   const options = ok?.headers ?? denied?.headers ?? [];
+  const added = ok?.response_headers_to_add ?? [];
   // Appended, a header would stand beside the one that the end client forged.
-  if (options.some(({ append }) => append.value !== false && append.value !== undefined)) {
+  if (
+    [...options, ...added].some(
+      ({ append }) => append.value !== false && append.value !== undefined,
+    )
+  ) {
     throw new Error("a header is appended");
   }
   const fields = Object.entries(dynamic?.fields ?? {});
@@ -184,6 +192,7 @@ function shown(given: Json): CheckAnswer {
     code: status?.code ?? 0,
     httpStatus: denied?.status.code ?? 200,
     headers: Object.fromEntries(options.map(({ header }) => [header.key, header.value])),
+    clientHeaders: Object.fromEntries(added.map(({ header }) => [header.key, header.value])),
     body: denied?.body ?? "",
     metadata: Object.fromEntries(fields.map(([name, value]) => [name, Object.values(value)[0]])),
   };

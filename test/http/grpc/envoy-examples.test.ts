@@ -64,7 +64,8 @@ describe.each(NAMES)("%s", (name) => {
     const filters = managerOf(config).http_filters.map((filter: Config) => filter.name);
     expect(filters[0]).toBe("identity");
     const mutations: Config[] = filterOf(config, "identity").mutations.request_mutations;
-    const words = "agent-id effective verdict reason score tier risk enforced request-id review";
+    const words =
+      "agent-id effective verdict reason score tier risk enforced request-id review flagged";
     const removed = mutations.flatMap(({ remove }) => remove ?? []);
     expect(removed).toEqual(words.split(" ").map((word) => `x-trust-${word}`));
     // Removed first: a value that is empty would leave the client's own in place.

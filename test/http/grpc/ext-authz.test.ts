@@ -8,6 +8,7 @@ import { buildCheckAnswer } from "../../../src/http/grpc/check-answer.ts";
 import { CALLER_BY_PRINCIPAL, parseCallerSource } from "../../../src/http/grpc/caller.ts";
 import { buildRequestHead } from "../../../src/http/grpc/check-request.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
+import { FLAGGED_AGENT } from "../_bureau.ts";
 import { call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 import { connect, type Envoy } from "./_envoy.ts";
@@ -64,6 +65,7 @@ describe("a verdict", () => {
       tier: headers.get("x-trust-tier"),
       risk: headers.get("x-trust-risk"),
       effective: "allow",
+      flagged: false,
       enforced: true,
       request_id: id,
     });
@@ -109,6 +111,16 @@ describe("a verdict", () => {
     const metadata = { ...operator(), "x-trust-challenge": "step-up", "x-trust-max-age": "60" };
     const byFilter = await envoy.check(from("agent://test/verify"), { metadata });
     expect(byFilter.headers["www-authenticate"]).toMatch(/max_age="60"$/);
+  });
+
+  it("marks what is allowed on a low score, for the application, the end client and the log", async () => {
+    const metadata = operator("L1");
+    const answer = await envoy.check(from(FLAGGED_AGENT), { metadata });
+    expect([answer.code, answer.metadata["flagged"]]).toEqual([0, true]);
+    expect(answer.headers["x-trust-flagged"]).toBe("true");
+    expect(answer.clientHeaders).toEqual({ "x-trust-flagged": "true" });
+    const clear = await envoy.check(from("agent://test/connect"), { metadata });
+    expect([clear.headers["x-trust-flagged"], clear.clientHeaders]).toEqual([undefined, {}]);
   });
 
   it("lets a shadow key through with the real verdict", async () => {
