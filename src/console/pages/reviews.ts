@@ -3,6 +3,7 @@
 import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
 import { Page, Card, MetricTile, MetricTiles, Grid } from "../parts/page.ts";
+import { FlaggedDecisions } from "./reviews/flagged.ts";
 import { WaitingReviews } from "./reviews/waiting.ts";
 import { querySql } from "../api.ts";
 import { formatDuration, formatNumber, formatPercent } from "../format.ts";
@@ -169,8 +170,14 @@ function DecidedReviews(): VNode {
 
 const VIEWS = [
   ["", "Waiting"],
+  ["flagged", "Flagged"],
   ["decided", "Decided"],
 ] as const;
+
+function ReviewView({ view }: { view: string }): VNode {
+  if (view === "decided") return html`<${DecidedReviews} />`;
+  return view === "flagged" ? html`<${FlaggedDecisions} />` : html`<${WaitingReviews} />`;
+}
 
 export default function ReviewsPage(): VNode {
   const [{ view = "" }] = usePageParameters();
@@ -185,9 +192,9 @@ export default function ReviewsPage(): VNode {
   );
   return html`<${Page}
     title="Reviews"
-    lead="Agents that are held back until a person has looked, and disputes of those refused."
+    lead="Agents withheld until a reviewer decides, disputes of refusals, and allowed calls flagged for review."
     tools=${tabs}
   >
-    ${view === "decided" ? html`<${DecidedReviews} />` : html`<${WaitingReviews} />`}
+    <${ReviewView} view=${view} />
   <//>`;
 }

@@ -187,6 +187,35 @@ describe("Reviews", needs("chromium"), () => {
     expect((await verify({ stakes: 1e12 })).policy_action.verdict).toBe("CHALLENGE");
   });
 
+  it("lists flagged decisions until a reviewer resolves them", async () => {
+    const ask = (agent_id: string) =>
+      stage.ask<VerifyResponse>("POST", "/v1/trust/verify", {
+        agent_id,
+        action: "notes.read",
+        tool_level: "L1",
+        context: {},
+      });
+    await ask("agent://test/connect");
+    await ask("agent://test/refuse");
+    const { request_id: hallucinated } = await ask("agent://test/hallucinated");
+    const { page, expectSound } = await stage.visit("reviews?view=flagged");
+    const rows = page.locator("tbody tr");
+    await expect.poll(() => rows.locator("a.agent").allTextContents()).toHaveLength(2);
+    await rows.getByText("HALLUCINATION_SIGNAL").waitFor();
+    await expectSound("reviews-flagged");
+    const row = rows.filter({ hasText: "test/hallucinated" });
+    await row.getByRole("button", { name: "Dismiss" }).click();
+    await expect.poll(() => rows.locator("a.agent").allTextContents()).toEqual(["test/refuse"]);
+    const { reviews } = await stage.ask<{ reviews: Record<string, unknown>[] }>(
+      "GET",
+      "/v1/reviews",
+    );
+    expect(reviews.find((each) => each["request_id"] === hallucinated)).toMatchObject({
+      verdict: "ALLOW",
+      resolution: "dismissed",
+    });
+  });
+
   it("shows what was decided, by whom, and how often by rule", async () => {
     for (const [name, decision] of [
       ["night-buyer", "overturned"],
