@@ -26,6 +26,7 @@ export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";
 export { type FailPolicy, failPolicy } from "./gateway/fail-policy.ts";
 export {
   type GatewayArrival,
+  type GatewayCall,
   type GatewayCheck,
   type GatewayRequest,
   type HandshakeOptions,
@@ -34,6 +35,7 @@ export {
 } from "./gateway/gateway.ts";
 export type { GatewayCounts } from "./gateway/verdict-resolver.ts";
 export type { RefreshOptions } from "./gateway/refresher.ts";
+export type { AlertTarget } from "./alert-poster.ts";
 export type { OutageAlert } from "./outage-alert.ts";
 export type { OutcomeResult, SignedOutcome } from "./reporting/outcome-batch.ts";
 export { outcomeHook, type OutcomeHookOptions } from "./reporting/outcome-hook.ts";
@@ -52,7 +54,13 @@ export {
   ProvenanceQueue,
 } from "./reporting/provenance.ts";
 export type { KeyRegistration } from "./reporting/reporter-key.ts";
-export { answerHeaders, type GatewayAnswer, type GatewayLog } from "./ruling.ts";
+export {
+  answerHeaders,
+  type GatewayAnswer,
+  type GatewayLog,
+  type VerificationState,
+} from "./ruling.ts";
+export type { VerificationCallback, WeakerLeg } from "./verification.ts";
 export {
   createOutcomeSigner,
   generateSigningKey,

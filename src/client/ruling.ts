@@ -1,14 +1,19 @@
 // Ruling of a gateway on a verdict, and the answer it gives: pure, shared by both kinds of verdict,
 // the one place where a word of the service becomes "let through" or "not".
 import type { CheckResponse, HandshakeResponse, VerifyResponse } from "./messages.ts";
+import { isFlaggedVerdict } from "../contract/flagged.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 import type { FailPolicy } from "./gateway/fail-policy.ts";
 import { isSensitive } from "./gateway/fail-policy.ts";
 import { isCallAllowed, isOpenDecision } from "./read-reply.ts";
+import { findWeakerLeg } from "./verification.ts";
 
 /** Whatever the service answers with. */
 export type AnyVerdict = CheckResponse | HandshakeResponse | VerifyResponse;
+
+/** `due`: nobody has verified; an allowed answer is only marked. `failed` is denied with VERIFICATION_FAILED. */
+export type VerificationState = "due" | "passed" | "failed";
 
 /** The ruling on a request, with its reason. */
 export interface GatewayAnswer<Kind extends AnyVerdict> {
@@ -24,6 +29,8 @@ export interface GatewayAnswer<Kind extends AnyVerdict> {
   readonly error: TrustRankError | undefined;
   /** SPEC §8.2: let through on a low score; for review by a person. */
   readonly flagged: boolean;
+  /** Additional verification of the weaker leg (SPEC §3), where the verdict asks for it. */
+  readonly verification: VerificationState | undefined;
   /** True for every answer without a verdict behind it, allowed or not. */
   readonly degraded: boolean;
   readonly failPolicy: FailPolicy["name"] | undefined;
@@ -36,13 +43,20 @@ export interface GatewayAnswer<Kind extends AnyVerdict> {
 
 /** An event for a log or a reviewer. */
 export interface GatewayLog {
-  readonly kind: "low_score_allowed" | "allowed_without_verdict" | "blocked_without_verdict";
+  readonly kind:
+    | "low_score_allowed"
+    | "allowed_without_verdict"
+    | "blocked_without_verdict"
+    | "verification_passed"
+    | "verification_failed";
   readonly agentId: string;
   readonly toolLevel: ToolLevel;
   readonly reason: string;
   readonly verdict?: AnyVerdict;
   readonly error?: TrustRankError;
 }
+
+export type LogCallback = (entry: GatewayLog) => void | Promise<void>;
 
 export interface GatewayRuling {
   readonly isAllowed: boolean;
@@ -51,52 +65,31 @@ export interface GatewayRuling {
   readonly reason: string;
 }
 
-/** Only ALLOW passes. A key in shadow mode never blocks: its verdicts are for the log. */
-export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): GatewayRuling {
+/**
+ * Only ALLOW passes, flagged where the service flags it. A key in shadow mode never blocks: what it would
+ * have withheld is flagged.
+ */
+export function ruleVerify(verdict: VerifyResponse): GatewayRuling {
   const { verdict: word, log_reason: reason } = verdict.policy_action;
-  const { risk_level: risk } = verdict.trust_evaluation;
-  const isLow = risk === "HIGH" || risk === "CRITICAL";
   const isAllowed = word === "ALLOW" || !verdict.enforced;
-  const isFlagged = isAllowed && (word !== "ALLOW" || (isLow && toolLevel !== "L0"));
+  const isFlagged = isAllowed && (word !== "ALLOW" || isFlaggedVerdict(verdict.policy_action));
   return { isAllowed, isFlagged, word, reason };
 }
 
 /**
- * SPEC §8.2: at L0 and L1 a low score passes, flagged at L1; at L2 and L3 the decision stands, but
- * in shadow mode.
+ * The ruling on a connection, by check or handshake. SPEC §8.1, §8.2: at L0 and L1 it opens whatever was
+ * decided, flagged at L1, and at L0 where it is refused. At L2 and L3, which stand for a tool that is not
+ * known yet too, the decision stands (SPEC §3, §7), but in shadow mode.
  */
-export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): GatewayRuling {
-  const isClear = isOpenDecision(verdict);
-  const isAllowed = isCallAllowed(verdict) || !isSensitive(toolLevel);
-  const reason = verdict.reason_codes[0] ?? "CLEAR";
-  return {
-    isAllowed,
-    isFlagged: isAllowed && !isClear && toolLevel !== "L0",
-    word: verdict.decision,
-    reason,
-  };
-}
-
-/**
- * The ruling on an arrival. A refusal of either side opens no connection, whatever the tool (SPEC
- * §3, §7); what waits for a person passes at L0 and L1, flagged at L1 (SPEC §8.2).
- */
-export function ruleArrival(
+export function ruleConnection(
   verdict: CheckResponse | HandshakeResponse,
   toolLevel: ToolLevel,
 ): GatewayRuling {
   const { decision } = verdict;
-  const isClear = isOpenDecision(verdict);
-  const isPassing = decision === "escalate" && !isSensitive(toolLevel);
-  const isAllowed = isCallAllowed(verdict) || isPassing;
-  const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
-  const strictest = legs.find((leg) => leg.decision === decision);
-  return {
-    isAllowed,
-    isFlagged: isAllowed && !isClear && toolLevel !== "L0",
-    word: decision,
-    reason: strictest?.reason_codes[0] ?? "CLEAR",
-  };
+  const isAllowed = isCallAllowed(verdict) || !isSensitive(toolLevel);
+  const isLow = !isOpenDecision(verdict) && (toolLevel !== "L0" || decision === "refuse");
+  const [reason = "CLEAR"] = findWeakerLeg(verdict).reason_codes;
+  return { isAllowed, isFlagged: isAllowed && isLow, word: decision, reason };
 }
 
 /** Header lines of an answer: for the upstream, the end client and the access log alike. */
@@ -110,6 +103,7 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
   const review = answer.allowed ? undefined : findReviewId(answer.verdict);
   if (review !== undefined) headers["X-Trust-Review"] = review;
   if (answer.flagged) headers["X-Trust-Flagged"] = "true";
+  if (answer.verification !== undefined) headers["X-Trust-Verification"] = answer.verification;
   if (answer.failPolicy !== undefined) headers["X-Trust-Degraded"] = answer.failPolicy;
   if (answer.retryAfterSec !== undefined) headers["Retry-After"] = String(answer.retryAfterSec);
   return headers;

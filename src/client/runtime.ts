@@ -57,3 +57,15 @@ export function scheduleAfter(ms: number, run: () => void): () => void {
   }
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
+
+/** A line at error level of the process's console, for operators who gave no callback. */
+export function logError(line: string): void {
+  // oxlint-disable-next-line no-console
+  console.error(line);
+}
+
+/** The same at warning level. */
+export function logWarning(line: string): void {
+  // oxlint-disable-next-line no-console
+  console.warn(line);
+}

@@ -27,8 +27,7 @@ export type VerificationCallback<Call> = (
  * ones that with the lower score, else the initiator's; the verdict itself of a check. A verify has
  * no legs and does not repeat its agent: `agentId` is the one that was asked about, with its score.
  */
-export function findWeakerLeg(verdict: HandshakeResponse): Leg;
-export function findWeakerLeg(verdict: CheckResponse): CheckResponse;
+export function findWeakerLeg(verdict: CheckResponse | HandshakeResponse): Leg;
 export function findWeakerLeg(verdict: VerifiableVerdict, agentId: string): WeakerLeg;
 export function findWeakerLeg(verdict: VerifiableVerdict, agentId = ""): WeakerLeg {
   if ("policy_action" in verdict) {
@@ -45,12 +44,14 @@ export function findWeakerLeg(verdict: VerifiableVerdict, agentId = ""): WeakerL
 }
 
 /**
- * Whether verification is what the verdict asks for: `connect_with_verification`, or a CHALLENGE
- * that no person has to decide. False for every other verdict: verification clears none of them.
+ * Whether verification is what the verdict asks for: `connect_with_verification`, an ALLOW that the
+ * policy only marks for it (`on_verification`), or a CHALLENGE that no person has to decide. False for
+ * every other verdict: verification clears none of them.
  */
 export function isVerificationDue(verdict: VerifiableVerdict): boolean {
   if (!("policy_action" in verdict)) return verdict.decision === "connect_with_verification";
   const { verdict: word, log_reason: reason } = verdict.policy_action;
+  if (word === "ALLOW") return reason === "STAKES_NEED_VERIFICATION";
   return word === "CHALLENGE" && reason !== "STAKES_NEED_APPROVAL" && verdict.review === undefined;
 }
 

@@ -14,15 +14,17 @@ export const MINUTE_MS = 60_000;
 export function open(fetch: FetchLike, more: Partial<TrustGatewayOptions> = {}) {
   const alerts: OutageAlert[] = [];
   const logs: GatewayLog[] = [];
+  const flagged: GatewayLog[] = [];
   const gateway = new TrustGateway({
     client: new TrustRankClient({ baseUrl: "http://trust", fetch }),
     onAlert: (alert) => void alerts.push(alert),
     onLog: (entry) => void logs.push(entry),
+    onFlagged: (entry) => void flagged.push(entry),
     ...more,
   });
   const ask = (toolLevel: ToolLevel, stakes = 0, agentId = AGENT) =>
     gateway.authorize({ agentId, action: "files.read", toolLevel, stakes });
-  return { gateway, ask, alerts, logs };
+  return { gateway, ask, alerts, logs, flagged };
 }
 
 /** Lets timers run until `promise` settles, at most a virtual second. */

@@ -12,14 +12,16 @@ import type {
 } from "../messages.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
+import { AlertPoster, type AlertTarget } from "../alert-poster.ts";
+import { type AlertCallback, OutageAlerter } from "../outage-alert.ts";
 import {
+  type AnyVerdict,
   type GatewayAnswer,
-  type GatewayLog,
-  ruleArrival,
-  ruleCheck,
+  type LogCallback,
+  ruleConnection,
   ruleVerify,
 } from "../ruling.ts";
-import { type AlertCallback, OutageAlerter } from "../outage-alert.ts";
+import type { VerificationCallback } from "../verification.ts";
 import { ProvenanceQueue, type ProvenanceQueueOptions } from "../reporting/provenance.ts";
 import { readMonotonicMs } from "../runtime.ts";
 import {
@@ -30,8 +32,10 @@ import {
   type ScoreCacheOptions,
 } from "../score-cache.ts";
 import { VerdictResolver, type GatewayCounts } from "./verdict-resolver.ts";
+import { type FlagCallback, FlagNotifier } from "./flag-notifier.ts";
 import { CacheRefresher, type RefreshOptions } from "./refresher.ts";
 import { SingleFlight } from "./single-flight.ts";
+import { VerificationStep } from "./verification-step.ts";
 
 /** Client, cache and callbacks of a gateway. */
 export interface TrustGatewayOptions {
@@ -51,15 +55,37 @@ export interface TrustGatewayOptions {
    * Off by default: it buys speed with paid reads. Ends with `close`.
    */
   readonly refresh?: boolean | RefreshOptions;
-  /** For the operations team (SPEC §6): called once per outage, on the first blocked request. */
+  /**
+   * Verifies the weaker leg of a connection that opens with verification, and the agent of a CHALLENGE,
+   * at L2 and L3 (SPEC §3): `true` lets the call through, anything else is a 403. Without it such a
+   * connection opens, marked `X-Trust-Verification: due`, and a CHALLENGE is a 403.
+   */
+  readonly verification?: VerificationCallback<GatewayCall>;
+  /**
+   * For the operations team (SPEC §6): called on the first request that is blocked because there is no
+   * verdict, then at most once a minute while requests are blocked. Default: lines by `console.error`, one
+   * more when verdicts are available again.
+   */
   readonly onAlert?: AlertCallback;
+  /** Posts the same alerts as JSON, beside `onAlert` or the lines. */
+  readonly alert?: AlertTarget;
+  /**
+   * Called for an answer that is flagged for review (SPEC §8.2), at most once an agent and hour. Default:
+   * a line by `console.warn`.
+   */
+  readonly onFlagged?: FlagCallback;
   /** Fail-open answers on L1, blocked requests, low scores let through: for log and review. */
-  readonly onLog?: (entry: GatewayLog) => void | Promise<void>;
+  readonly onLog?: LogCallback;
   /** Called for every provenance record that was dropped. */
   readonly onProvenanceDrop?: ProvenanceQueueOptions["onDrop"];
   /** Monotonic milliseconds; for tests. */
   readonly monotonic?: () => number;
+  /** Epoch milliseconds; for tests. */
+  readonly wallClock?: () => number;
 }
+
+/** What a gateway is asked. */
+export type GatewayCall = GatewayArrival | GatewayCheck | GatewayRequest;
 
 /** The gateway's side of a handshake. */
 export interface HandshakeOptions {
@@ -81,6 +107,8 @@ export interface GatewayRequest {
   /** With content to judge, the verdict is about that content and is not cached. */
   readonly context?: VerifyContext;
   readonly signal?: AbortSignal | undefined;
+  /** In place of the gateway's own. */
+  readonly verification?: VerificationCallback<GatewayCall> | undefined;
 }
 
 /** An agent and the stakes of the call. */
@@ -89,6 +117,8 @@ export interface GatewayCheck {
   readonly toolLevel: ToolLevel;
   readonly stakes: number;
   readonly signal?: AbortSignal | undefined;
+  /** In place of the gateway's own. */
+  readonly verification?: VerificationCallback<GatewayCall> | undefined;
 }
 
 /** An agent that has proved who it is. */
@@ -99,12 +129,16 @@ export interface GatewayArrival {
   /** What the connection puts at risk; default: the gateway's own. */
   readonly stakes?: number;
   readonly signal?: AbortSignal | undefined;
+  /** In place of the gateway's own. */
+  readonly verification?: VerificationCallback<GatewayCall> | undefined;
 }
 
 /** Answers allowed or not, always: by a verdict, or by the fail policy of the tool level. */
 export class TrustGateway {
   readonly #client: TrustRankClient;
   readonly #resolver: VerdictResolver;
+  readonly #verification: VerificationStep<GatewayCall>;
+  readonly #flags: FlagNotifier;
   readonly #monotonic: () => number;
   readonly #verifyCache: ScoreCache<VerifyResponse>;
   readonly #checkCache: ScoreCache<CheckResponse>;
@@ -130,7 +164,11 @@ export class TrustGateway {
     const onDrop = options.onProvenanceDrop;
     this.provenance = new ProvenanceQueue({ client: () => client, onDrop });
     this.#monotonic = options.monotonic ?? readMonotonicMs;
-    const alerts = new OutageAlerter(options.onAlert);
+    const { alert, onAlert, wallClock } = options;
+    const poster = alert === undefined ? undefined : new AlertPoster(alert);
+    const alerts = new OutageAlerter({ onAlert, poster, wallClock });
+    this.#verification = new VerificationStep(options.verification, options.onLog);
+    this.#flags = new FlagNotifier(options.onFlagged, options.onLog, this.#monotonic);
     this.#resolver = new VerdictResolver({
       timeoutMs: client.timeoutMs,
       monotonic: this.#monotonic,
@@ -156,27 +194,24 @@ export class TrustGateway {
   /**
    * Whether an agent that has just proved its identity may come in (SPEC §4.9, after
    * authentication): by a handshake with the gateway's own name, or by a check where it has none.
-   * A refusal holds at every tool level. Kept like any verdict, and never rejects.
+   * A refusal holds where no tool level is named, and at L2 and L3; at L0 and L1 it is flagged (SPEC §8.1,
+   * §8.2). Kept like any verdict, and never rejects.
    */
-  admit(request: GatewayArrival): Promise<GatewayAnswer<HandshakeVerdict | CheckVerdict>> {
+  async admit(request: GatewayArrival): Promise<GatewayAnswer<HandshakeVerdict | CheckVerdict>> {
     const { agentId, toolLevel = "L3", stakes = this.#arrivalStakes, signal } = request;
-    const client = this.#client;
     const self = this.#ownAgentId;
-    const common = { agentId, toolLevel, scope: { stakes }, signal, rule: ruleArrival };
-    if (self === undefined) {
-      return this.#resolver.resolve<CheckResponse>({
-        ...common,
-        cache: this.#checkCache,
-        flights: this.#checkFlights,
-        ask: (timeoutMs) => client.check(agentId, { stakes, timeoutMs }),
-      });
-    }
-    return this.#resolver.resolve<HandshakeResponse>({
-      ...common,
+    if (self === undefined) return this.check({ ...request, toolLevel, stakes });
+    const answer = await this.#resolver.resolve<HandshakeResponse>({
+      agentId,
+      toolLevel,
+      scope: { stakes },
+      signal,
       cache: this.#handshakeCache,
       flights: this.#handshakeFlights,
-      ask: (timeoutMs) => client.handshake(agentId, self, { stakes, timeoutMs }),
+      ask: (timeoutMs) => this.#client.handshake(agentId, self, { stakes, timeoutMs }),
+      rule: ruleConnection,
     });
+    return this.#finish(answer, request);
   }
 
   /**
@@ -208,7 +243,7 @@ export class TrustGateway {
     if (answer.isCached && this.#refresher !== undefined) {
       this.#refresher.trackUse(agentId, { action, toolLevel, stakes }, this.#monotonic());
     }
-    return answer;
+    return this.#finish(answer, request);
   }
 
   /**
@@ -216,9 +251,9 @@ export class TrustGateway {
    * that cannot change it, whatever the tool level, so a mixed workload reads few scores. Never
    * rejects.
    */
-  check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
+  async check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
     const { agentId, toolLevel, stakes, signal } = request;
-    return this.#resolver.resolve<CheckResponse>({
+    const answer = await this.#resolver.resolve<CheckResponse>({
       agentId,
       toolLevel,
       scope: { stakes },
@@ -226,8 +261,9 @@ export class TrustGateway {
       cache: this.#checkCache,
       flights: this.#checkFlights,
       ask: (timeoutMs) => this.#client.check(agentId, { stakes, timeoutMs }),
-      rule: ruleCheck,
+      rule: ruleConnection,
     });
+    return this.#finish(answer, request);
   }
 
   /** Drops the cached verdicts of an agent, or all: after a revocation that must not wait. */
@@ -241,6 +277,16 @@ export class TrustGateway {
   /** Ends the background refresh; answers go on. */
   close(): void {
     this.#refresher?.close();
+  }
+
+  /** Verifies where verification is due, and reports what is flagged. */
+  async #finish<Verdict extends AnyVerdict>(
+    ruled: GatewayAnswer<Verdict>,
+    call: GatewayCall,
+  ): Promise<GatewayAnswer<Verdict>> {
+    const answer = await this.#verification.apply(ruled, call);
+    this.#flags.notify(answer, call.agentId, call.toolLevel ?? "L3");
+    return answer;
   }
 
   #createRefresher(options: RefreshOptions, ttlMs: number, alerts: OutageAlerter): CacheRefresher {

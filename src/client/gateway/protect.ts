@@ -2,7 +2,9 @@
 // workers, Next routes or anything else that takes a Request and gives a Response.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { TrustGateway } from "./gateway.ts";
-import { answerHeaders } from "../ruling.ts";
+import { answerHeaders, type AnyVerdict, type GatewayAnswer } from "../ruling.ts";
+import type { VerificationCallback } from "../verification.ts";
+import { assertVerificationCallback } from "./verification-step.ts";
 
 /** Options of a protected route. */
 export interface ProtectOptions {
@@ -13,6 +15,11 @@ export interface ProtectOptions {
   /** The caller, as proved by the identity layer. Throwing or giving no string refuses. */
   readonly agentId: (request: Request) => string | Promise<string>;
   readonly stakes?: (request: Request) => number | Promise<number>;
+  /**
+   * In place of the gateway's `verification`, with the request. An agent that it has verified for one
+   * request is not verified twice, for the connection and for the action.
+   */
+  readonly verification?: VerificationCallback<Request>;
   /**
    * Content and sources of the answer, for the record (SPEC §4.9, post-transaction); undefined: no
    * record. Receives a copy of the response, so that it may read the text. No request waits for it,
@@ -35,10 +42,13 @@ export type RouteHandler = (request: Request) => Response | Promise<Response>;
 /**
  * The route behind the gateway, the trust handshake first where the gateway has a name of its own
  * (SPEC §4.9): 403 with the reason when the verdict is against the request or a
- * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. A request let
- * through without a verdict carries `X-Trust-Degraded`.
+ * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. At L0 and L1 no score is
+ * against a request. A response let through without a verdict carries `X-Trust-Degraded`, on a low score
+ * `X-Trust-Flagged`, and `X-Trust-Verification` where verification was due.
+ * @throws TypeError when `verification` is no function.
  */
 export function protectRoute(handler: RouteHandler, options: ProtectOptions): RouteHandler {
+  assertVerificationCallback(options.verification);
   return async (request) => {
     let agentId: string;
     let stakes: number;
@@ -53,13 +63,14 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
     }
     const { gateway, toolLevel, action } = options;
     const { signal } = request;
+    const verification = bindVerification(options.verification, request);
     const arrival = gateway.shakesHands
-      ? await gateway.admit({ agentId, toolLevel, signal })
+      ? await gateway.admit({ agentId, toolLevel, signal, verification })
       : undefined;
     // Without an answer now there would be none a moment later: one limit to wait for, not two.
     const answer =
       arrival === undefined || (arrival.allowed && !arrival.degraded)
-        ? await gateway.authorize({ agentId, action, toolLevel, stakes, signal })
+        ? await gateway.authorize({ agentId, action, toolLevel, stakes, signal, verification })
         : arrival;
     const headers = answerHeaders(answer);
     if (!answer.allowed) return createDenialResponse(answer.status, headers);
@@ -68,12 +79,39 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
       const subject = { agent_id: agentId, action, request_id: answer.verdict?.request_id };
       void offerProvenance(options, subject, response.clone(), request);
     }
-    const isMarked = answer.degraded || answer.flagged || arrival?.flagged === true;
-    if (!isMarked) return response;
-    const marked = new Response(response.body, response);
-    for (const [name, value] of Object.entries(headers)) marked.headers.set(name, value);
-    if (arrival?.flagged === true) marked.headers.set("X-Trust-Flagged", "true");
-    return marked;
+    return markResponse(response, answer, arrival, headers);
+  };
+}
+
+/** The response with the headers of an answer that is marked; others pass as they are. */
+function markResponse(
+  response: Response,
+  answer: GatewayAnswer<AnyVerdict>,
+  arrival: GatewayAnswer<AnyVerdict> | undefined,
+  headers: Record<string, string>,
+): Response {
+  const isFlagged = answer.flagged || arrival?.flagged === true;
+  const verification = answer.verification ?? arrival?.verification;
+  if (!answer.degraded && !isFlagged && verification === undefined) return response;
+  const marked = new Response(response.body, response);
+  for (const [name, value] of Object.entries(headers)) marked.headers.set(name, value);
+  if (isFlagged) marked.headers.set("X-Trust-Flagged", "true");
+  if (verification !== undefined) marked.headers.set("X-Trust-Verification", verification);
+  return marked;
+}
+
+/** The route's callback for one request. */
+function bindVerification(
+  callback: VerificationCallback<Request> | undefined,
+  request: Request,
+): VerificationCallback<unknown> | undefined {
+  if (callback === undefined) return undefined;
+  const verified = new Set<string>();
+  return async (verdict, weakerLeg) => {
+    if (verified.has(weakerLeg.subject)) return true;
+    const returned: unknown = await callback(verdict, weakerLeg, request);
+    if (returned === true) verified.add(weakerLeg.subject);
+    return returned === true;
   };
 }
 

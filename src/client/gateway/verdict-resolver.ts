@@ -5,7 +5,13 @@ import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { convertToTrustRankError, TrustRankError } from "../errors.ts";
 import { type OutageAlerter, callSafely } from "../outage-alert.ts";
-import type { AnyVerdict, GatewayAnswer, GatewayLog, GatewayRuling } from "../ruling.ts";
+import type {
+  AnyVerdict,
+  GatewayAnswer,
+  GatewayLog,
+  GatewayRuling,
+  LogCallback,
+} from "../ruling.ts";
 import type { CachedVerdict, CacheScope, ScoreCache } from "../score-cache.ts";
 import { failPolicy, isSensitive } from "./fail-policy.ts";
 import { type SingleFlight, raceWithAbort } from "./single-flight.ts";
@@ -40,7 +46,7 @@ export interface VerdictResolverOptions {
   readonly monotonic: () => number;
   readonly alerts: OutageAlerter;
   readonly counts: GatewayCounts;
-  readonly onLog: ((entry: GatewayLog) => void | Promise<void>) | undefined;
+  readonly onLog: LogCallback | undefined;
 }
 
 /** Separates the parts of keys; no identifier holds a line break. */
@@ -148,11 +154,7 @@ export class VerdictResolver {
     verdict: Verdict,
     ageMs: number | undefined,
   ): GatewayAnswer<Verdict> {
-    const { agentId, toolLevel } = question;
-    const ruled = question.rule(verdict, toolLevel);
-    if (ruled.isFlagged) {
-      this.#log({ kind: "low_score_allowed", agentId, toolLevel, reason: ruled.reason, verdict });
-    }
+    const ruled = question.rule(verdict, question.toolLevel);
     return {
       allowed: ruled.isAllowed,
       status: ruled.isAllowed ? 200 : 403,
@@ -161,6 +163,7 @@ export class VerdictResolver {
       verdict,
       error: undefined,
       flagged: ruled.isFlagged,
+      verification: undefined,
       degraded: false,
       failPolicy: undefined,
       retryAfterSec: undefined,
@@ -197,6 +200,7 @@ export class VerdictResolver {
       verdict: undefined,
       error,
       flagged: false,
+      verification: undefined,
       degraded: true,
       failPolicy: policy.name,
       retryAfterSec: isAllowed ? undefined : Math.max(RETRY_AFTER_SEC_MIN, adviceSec),

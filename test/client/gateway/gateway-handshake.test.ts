@@ -35,7 +35,7 @@ function open(more: Partial<TrustGatewayOptions> = {}, baseUrl = service.baseUrl
       return fetch(url, init);
     },
   });
-  return new TrustGateway({ client, ...more });
+  return new TrustGateway({ client, onFlagged: () => undefined, ...more });
 }
 
 const reached: string[] = [];
@@ -65,18 +65,30 @@ describe("a protected route", () => {
     expect(paths).toEqual(["/v1/handshake", "/v1/trust/verify"]);
   });
 
-  it("lets nobody in whom either side refuses, at any level, and asks no further", async () => {
-    reached.length = 0;
+  it("keeps to the table of tool levels where either side refuses", async () => {
     for (const level of TOOL_LEVELS) {
+      reached.length = 0;
+      paths.length = 0;
+      const isOpen = level === "L0" || level === "L1";
       const refused = await route(open(), level)(from("refuse"));
-      expect(refused.status).toBe(403);
-      expect(await refused.json()).toEqual({ error: "refuse", reason: "FAILURE_HISTORY" });
       // Our own record is what the caller's side looks at.
       const own = open({ handshake: { agentId: agent("refuse") } });
-      expect((await route(own, level)(from("connect"))).status).toBe(403);
+      const refusedOwn = await route(own, level)(from("connect"));
+      for (const response of [refused, refusedOwn]) {
+        expect([level, response.status]).toEqual([level, isOpen ? 200 : 403]);
+        expect(response.headers.get("x-trust-flagged")).toBe(isOpen ? "true" : null);
+      }
+      expect(reached).toEqual(isOpen ? ["refuse", "connect"] : []);
+      if (isOpen) continue;
+      expect(await refused.json()).toEqual({ error: "refuse", reason: "FAILURE_HISTORY" });
+      expect(new Set(paths), "asks no further").toEqual(new Set(["/v1/handshake"]));
     }
-    expect(reached).toEqual([]);
-    expect(new Set(paths)).toEqual(new Set(["/v1/handshake"]));
+  });
+
+  it("opens no connection to whom either side refuses, where no tool is named yet", async () => {
+    const own = open({ handshake: { agentId: agent("refuse") } });
+    for (const asked of [open().admit({ agentId: agent("refuse") }), own.admit({ agentId: SELF })])
+      expect(await asked).toMatchObject({ allowed: false, status: 403, word: "refuse" });
   });
 
   it("passes what waits for a person below L2, marked, and not above", async () => {
@@ -106,7 +118,7 @@ describe("a protected route", () => {
     expect(nameless.shakesHands).toBe(false);
     expect(paths).toEqual(["/v1/trust/verify"]);
     // Asked to, it weighs the caller alone, as strictly.
-    const refused = await nameless.admit({ agentId: agent("refuse"), toolLevel: "L0" });
+    const refused = await nameless.admit({ agentId: agent("refuse") });
     expect([refused.status, refused.word]).toEqual([403, "refuse"]);
   });
 

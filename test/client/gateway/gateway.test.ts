@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { failPolicy } from "../../../src/client/gateway/fail-policy.ts";
 import { answerHeaders } from "../../../src/client/ruling.ts";
 import type { FetchLike } from "../../../src/client/runtime.ts";
-import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
+import { TrustRankClient } from "../../../src/client/client.ts";
+import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
+import { type LogReason, TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { AGENT, MINUTE_MS, open, settle } from "../_gateway.ts";
 import { answersAfter, checkReply, service, verifyReply } from "../_replies.ts";
 
@@ -13,6 +15,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -116,12 +119,56 @@ describe("verdicts", () => {
   });
 
   it("lets a low score through on L1, flagged for review", async () => {
-    const reply_ = verifyReply();
-    reply_.trust_evaluation.risk_level = "CRITICAL";
-    const gate = open(service(() => reply_));
-    expect(await settle(gate.ask("L1"))).toMatchObject({ allowed: true, flagged: true });
-    expect(gate.logs).toMatchObject([{ kind: "low_score_allowed", agentId: AGENT }]);
-    expect(await settle(gate.ask("L0"))).toMatchObject({ allowed: true, flagged: false });
+    const flagging: LogReason[] = [
+      "RISK_FLAGGED_FOR_REVIEW",
+      "DENIAL_FLAGGED_FOR_REVIEW",
+      "THIN_FILE_FLAGGED",
+      "CONTENT_HALLUCINATED",
+      "AUDIT_SAMPLE",
+    ];
+    for (const log_reason of flagging) {
+      const flagged = verifyReply("ALLOW", { policy_action: { verdict: "ALLOW", log_reason } });
+      const gate = open(service(() => flagged));
+      const answer = await settle(gate.ask("L1"));
+      expect(answer).toMatchObject({ allowed: true, flagged: true });
+      expect(answerHeaders(answer)["X-Trust-Flagged"]).toBe("true");
+      expect(gate.logs).toMatchObject([{ kind: "low_score_allowed", agentId: AGENT }]);
+    }
+    // The service's word counts: a tenant may set its policy so that it flags nothing.
+    const risky = verifyReply();
+    risky.trust_evaluation.risk_level = "CRITICAL";
+    const gate = open(service(() => risky));
+    expect(await settle(gate.ask("L1"))).toMatchObject({ allowed: true, flagged: false });
+  });
+
+  it("tells of a flagged agent once an hour, whatever it asks, and of each in the log", async () => {
+    const policy_action = { verdict: "ALLOW", log_reason: "RISK_FLAGGED_FOR_REVIEW" } as const;
+    const gate = open(service(() => verifyReply("ALLOW", { policy_action })));
+    const noticed = () => gate.flagged.map(({ agentId }) => agentId);
+    for (const level of ["L1", "L0", "L1"] as const) await settle(gate.ask(level));
+    expect([noticed(), gate.logs.length]).toEqual([[AGENT], 3]);
+    await settle(gate.ask("L1", 0, "agent://acme/other"));
+    expect(noticed()).toEqual([AGENT, "agent://acme/other"]);
+    await vi.advanceTimersByTimeAsync(60 * MINUTE_MS);
+    await settle(gate.ask("L1"));
+    expect(noticed()).toEqual([AGENT, "agent://acme/other", AGENT]);
+  });
+
+  it("warns of a flagged agent where nobody is to be told, by a line without its control characters", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    const policy_action = { verdict: "ALLOW", log_reason: "RISK_FLAGGED_FOR_REVIEW" } as const;
+    const fetch = service(() => verifyReply("ALLOW", { policy_action }));
+    const client = new TrustRankClient({ baseUrl: "http://trust", fetch });
+    const gateway = new TrustGateway({ client });
+    const agentId = "agent://acme/buyer\nroot: logged in";
+    for (let times = 0; times < 3; times += 1)
+      await settle(gateway.authorize({ agentId, action: "a.b", toolLevel: "L1" }));
+    expect(warn.mock.calls).toEqual([
+      [
+        'trustrank: allowed "agent://acme/buyer\\nroot: logged in" at L1, flagged for review: ' +
+          "RISK_FLAGGED_FOR_REVIEW, request request-1",
+      ],
+    ]);
   });
 
   it("holds a challenge that waits for a person and names the review, of its own level alone", async () => {
@@ -153,9 +200,10 @@ describe("verdicts", () => {
       reason_codes: ["STAKES_NEED_VERIFICATION"],
     });
     const answer = await settle(open(service(() => marked)).ask("L3", 50));
-    expect(answer).toMatchObject({ allowed: true, status: 200 });
+    expect(answer).toMatchObject({ allowed: true, status: 200, flagged: true });
     expect(answerHeaders(answer)).toMatchObject({
       "X-Trust-Effective": "allow",
+      "X-Trust-Verification": "due",
       "X-Trust-Reason": "STAKES_NEED_VERIFICATION",
     });
   });
@@ -176,14 +224,14 @@ describe("verdicts", () => {
     const at = (toolLevel: ToolLevel) => gateway.check({ agentId: AGENT, toolLevel, stakes: 5 });
     expect(await settle(at("L3"))).toMatchObject({ allowed: false, status: 403, word: "refuse" });
     expect(await settle(at("L1"))).toMatchObject({ allowed: true, flagged: true, isCached: true });
-    expect(await settle(at("L0"))).toMatchObject({ allowed: true, flagged: false });
+    expect(await settle(at("L0"))).toMatchObject({ allowed: true, flagged: true });
     expect(fetch.calls).toBe(1);
-    expect(logs).toHaveLength(1);
+    expect(logs).toHaveLength(2);
   });
 });
 
 describe("alerts", () => {
-  it("are one per outage, and not a siren for a service that flaps", async () => {
+  it("come on the first blocked request, then once a minute, and are no siren for a service that flaps", async () => {
     let isUp = false;
     const fetch: FetchLike = async () => {
       if (!isUp) throw new TypeError("fetch failed");
@@ -191,18 +239,26 @@ describe("alerts", () => {
     };
     const gate = open(fetch);
     await settle(gate.ask("L1"));
-    expect(gate.alerts).toHaveLength(0);
+    expect(gate.alerts, "nothing is blocked").toEqual([]);
+    const startMs = Date.now();
     for (let index = 0; index < 5; index += 1) await settle(gate.ask("L3"));
-    expect(gate.alerts).toMatchObject([{ kind: "service_unreachable", blockedCount: 1 }]);
+    const since = new Date(startMs).toISOString();
+    expect(gate.alerts).toMatchObject([
+      { kind: "service_unreachable", blockedCount: 1, sinceMs: startMs, since },
+    ]);
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    await settle(gate.ask("L3"));
+    expect(gate.alerts[1]).toMatchObject({ blockedCount: 6, since, agentId: AGENT });
     isUp = true;
     await settle(gate.ask("L2", 1));
     isUp = false;
+    const secondMs = Date.now();
     await settle(gate.ask("L3"));
-    expect(gate.alerts).toHaveLength(1);
+    expect(gate.alerts, "within the minute").toHaveLength(2);
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     await settle(gate.ask("L3"));
-    expect(gate.alerts).toHaveLength(2);
-    expect(gate.alerts[1]).toMatchObject({ blockedCount: 6, toolLevel: "L3", agentId: AGENT });
+    expect(gate.alerts[2]).toMatchObject({ blockedCount: 2, sinceMs: secondMs, toolLevel: "L3" });
+    expect(gate.alerts).toHaveLength(3);
   });
 
   it("and logs that throw change nothing", async () => {
