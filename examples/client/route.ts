@@ -1,4 +1,4 @@
-// The inbound gate: a `fetch`-style route behind TrustGateway, with a refusal, an outage at a
+// The inbound gate: a `fetch`-style route behind TrustGateway, with a refusal, a second factor, an outage at a
 // critical level (closed) and the same outage at a public level (open, and marked).
 // Run: npm run -s example examples/client/route.ts
 import { protectRoute, TrustGateway, TrustRankClient } from "@trustrank/client";
@@ -22,6 +22,22 @@ const from = (agent: string) =>
 console.log((await wire(from("agent://test/connect"))).status);
 const refused = await wire(from("agent://test/refuse"));
 console.log(refused.status, refused.headers.get("x-trust-reason"));
+
+// A challenge that a second factor answers: what the callback does not verify is refused.
+const codes: Record<string, string> = { "agent://test/verify": "271828" };
+const guarded = protectRoute(() => new Response("wired"), {
+  gateway,
+  toolLevel: "L3",
+  action: "payments.wire",
+  agentId,
+  verification: (_verdict, { subject }, request) =>
+    codes[subject] !== undefined && request.headers.get("x-code") === codes[subject],
+});
+for (const code of ["000000", "271828"]) {
+  const headers = { "x-verified-agent": "agent://test/verify", "x-code": code };
+  const answer = await guarded(new Request("http://app/", { headers }));
+  console.log(answer.status, answer.headers.get("x-trust-verification"));
+}
 
 // The same routes while TrustRank is away: nothing listens on port 1.
 const away = new TrustGateway({

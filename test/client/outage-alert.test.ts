@@ -1,4 +1,4 @@
-// What operators are told of an outage: the lines of a gateway that was given no callback, on a clock of
+// Alerts of an outage: the lines at error level of a gateway that was given no callback, on a clock of
 // its own, and the posts to a real server.
 import http from "node:http";
 import { type AddressInfo } from "node:net";

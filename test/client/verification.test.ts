@@ -24,7 +24,10 @@ function handshakeReply(counterparty: Leg, initiator: Leg): HandshakeResponse {
   const index = Math.max(DECISION[counterparty.decision], DECISION[initiator.decision]);
   const { request_id, config_version, evaluated_at, expires_at } = checkReply("agent://a/b", 1);
   return {
-    ...{ request_id, config_version, evaluated_at, expires_at },
+    request_id,
+    config_version,
+    evaluated_at,
+    expires_at,
     initiator: initiator.subject,
     counterparty: counterparty.subject,
     stakes: 1,

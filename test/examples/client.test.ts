@@ -39,6 +39,8 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "route.ts": [
     "200",
     "403 REFUSE_RULE",
+    "403 failed",
+    "200 passed",
     "alert: unreachable",
     "L3 503 L3_closed",
     "L0 200 L0_open",
