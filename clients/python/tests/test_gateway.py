@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -154,3 +155,73 @@ def test_levels_at_once_share_one_question(service: str, key: str) -> None:
             return gateway.counts["asked"], [answer.allowed for answer in answers]
 
     assert asyncio.run(ask_all()) == (1, [True] * 4)
+
+
+def test_alerts_by_default_with_count_and_start_once_a_minute(
+    set_fault, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy, now = set_fault(kind="refused"), [0.0]
+    with TrustRank(proxy, key, timeout=HASTY_SEC) as client:
+        gateway = TrustGateway(client, monotonic=lambda: now[0])
+        question = {"action": "a.b", "tool_level": "L3"}
+        for now[0] in (0.0, 1.0, 59.0, 60.0):
+            gateway.authorize("agent://test/connect\nforged", **question)
+        set_fault(kind="none")
+        gateway.authorize("agent://test/connect", **question)
+    first, second, end = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(
+        r"no verdict \(unreachable\); 1 blocked since \S+Z; newest: 'agent://test/connect\\nforged' at L3",
+        first,
+    )
+    assert "; 4 blocked since " in second
+    assert re.fullmatch(r"verdicts are available again; 4 blocked from \S+Z to \S+Z", end)
+    assert {record.levelname for record in caplog.records} == {"ERROR"}
+
+
+def test_flagged_answers_are_marked_and_noticed_once_an_hour(client: TrustRank) -> None:
+    now, noticed = [0.0], []
+    gateway = TrustGateway(
+        client,
+        monotonic=lambda: now[0],
+        on_flagged=lambda answer, agent, level: noticed.append((answer.reason, agent, level)),
+    )
+    for now[0] in (0.0, 3599.0, 3600.0):
+        answer = gateway.authorize("agent://test/hallucinated", action="a.b", tool_level="L1")
+        assert (answer.allowed, answer.headers()["X-Trust-Flagged"]) == (True, "true")
+    assert noticed == [("CONTENT_HALLUCINATED", "agent://test/hallucinated", "L1")] * 2
+    clear = gateway.authorize("agent://test/connect", action="a.b", tool_level="L1")
+    assert not clear.flagged and "X-Trust-Flagged" not in clear.headers()
+
+
+def test_verification_decides_on_a_challenge_for_one_call(client: TrustRank) -> None:
+    question = {"action": "a.b", "tool_level": "L2"}
+    due = TrustGateway(client).authorize("agent://test/verify", **question)
+    assert (due.allowed, due.status, due.verification) == (False, 403, "due")
+
+    async def passes(*_: object) -> bool:
+        return True
+
+    def fails(*_: object) -> bool:
+        raise RuntimeError("no second factor")
+
+    results = [lambda *_: True, passes, lambda *_: 1, lambda *_: False, fails, lambda *_: True]
+    asked: list[tuple[str, str]] = []
+
+    def verification(verdict: object, agent: str, action: str) -> object:
+        asked.append((agent, action))
+        return results[len(asked) - 1](verdict)
+
+    gateway = TrustGateway(client, verification=verification)
+    seen = []
+    for _ in results:
+        answer = gateway.authorize("agent://test/verify", **question)
+        seen.append((answer.status, answer.verification))
+    passed, failed = (200, "passed"), (403, "failed")
+    assert seen == [passed, passed, failed, failed, failed, passed]
+    assert gateway.counts["asked"] == 1
+    assert asked == [("agent://test/verify", "a.b")] * len(results)
+    for name in ("escalate", "refuse"):
+        assert gateway.authorize(f"agent://test/{name}", **question).status == 403
+    assert len(asked) == len(results)
+    with pytest.raises(TypeError):
+        TrustGateway(client, verification="sms")

@@ -7,20 +7,24 @@ tool level decides, visibly.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Awaitable, Callable, Mapping
 
 from ._cache import VERDICT_TTL_SEC, ScoreCache
 from ._client import AsyncTrustRank, TrustRank
 from ._errors import TrustRankError
 from ._messages import VerifyVerdict
+from ._notices import Alert, Flagged, FlagNotifier, OutageAlerter
 
 STAKES_MAX = 1e12
 _RETRY_AFTER_SEC = 1
-#: Least seconds between two alerts, whatever the service does meanwhile.
-_ALERT_INTERVAL_SEC = 60.0
+#: Labels of an ALLOW that is not flagged for review; a label that is not known here is.
+_UNFLAGGED_LABELS = frozenset(
+    {"TRUST_SUFFICIENT", "RISK_TOLERATED", "THIN_FILE_TOLERATED", "VOUCHED", "REVIEW_OVERTURNED"}
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class GatewayAnswer:
     error: TrustRankError | None
     #: SPEC 8.2: let through on a low score; for review by a person.
     flagged: bool
+    #: `due`, `passed` or `failed` where the verdict asks for verification (SPEC 3).
+    verification: str | None
     fail_policy: str | None
     #: Whole seconds, with status 503.
     retry_after: int | None
@@ -84,6 +90,8 @@ class GatewayAnswer:
             lines["X-Trust-Request-Id"] = self.verdict.request_id
         if self.flagged:
             lines["X-Trust-Flagged"] = "true"
+        if self.verification is not None:
+            lines["X-Trust-Verification"] = self.verification
         if self.fail_policy is not None:
             lines["X-Trust-Degraded"] = self.fail_policy
         if self.retry_after is not None:
@@ -91,8 +99,9 @@ class GatewayAnswer:
         return lines
 
 
-#: Called once per outage, on the first blocked request: error, agent, tool level, blocked so far.
-Alert = Callable[[TrustRankError, str, str, int], object]
+#: Verifies the agent of a verdict beyond its identity (SPEC 3): verdict, agent, action. Only `True`
+#: passes; anything else, and what is raised, denies.
+Verification = Callable[[VerifyVerdict, str, str], "bool | Awaitable[bool]"]
 
 
 class AsyncTrustGateway:
@@ -106,19 +115,21 @@ class AsyncTrustGateway:
         client: AsyncTrustRank,
         *,
         on_alert: Alert | None = None,
+        on_flagged: Flagged | None = None,
+        verification: Verification | None = None,
         cache_entries_max: int = 10_000,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
-        self._on_alert = on_alert
+        _require_callable(verification)
+        self._verification = verification
+        self._alerts = OutageAlerter(on_alert, monotonic)
+        self._flags = FlagNotifier(on_flagged, monotonic)
         self._monotonic = monotonic
         self._cache = ScoreCache(entries_max=cache_entries_max)
         self._flights: dict[tuple[str, str, float], asyncio.Task[VerifyVerdict]] = {}
         #: Counts what was forgotten: an answer to an older question is not kept.
         self._forgets = 0
-        self._is_raised = False
-        self._alerted = -math.inf
-        self._blocked = 0
         #: Since the start.
         self.counts = {"asked": 0, "cached": 0, "degraded": 0, "blocked": 0}
 
@@ -131,7 +142,23 @@ class AsyncTrustGateway:
         stakes: float = 0.0,
         context: Mapping[str, Any] | None = None,
     ) -> GatewayAnswer:
-        """The policy verdict on an action, applied. With content to judge, nothing is cached."""
+        """The policy verdict on an action, applied. With content to judge, nothing is cached.
+
+        A challenge that no person has to decide is put to `verification`, for this call alone.
+        """
+        ruled = await self._ruled(agent_id, action, tool_level, stakes, context)
+        answer = await self._verified(ruled, agent_id, action)
+        self._flags.notify(answer, agent_id, tool_level)
+        return answer
+
+    async def _ruled(
+        self,
+        agent_id: str,
+        action: str,
+        tool_level: str,
+        stakes: float,
+        context: Mapping[str, Any] | None,
+    ) -> GatewayAnswer:
         now = self._monotonic()
         levels = not context
         try:
@@ -163,13 +190,13 @@ class AsyncTrustGateway:
                 )
                 if levels and forgets == self._forgets:
                     self._cache.put(agent_id, tool_level, stakes, verdict, asked)
-                self._is_raised = False
+                self._alerts.record_verdict()
                 return verdict
 
             exact = (agent_id, tool_level, stakes)
             key = exact if others is not None else (agent_id, "", 0.0)
             verdict = await (self._shared(key, ask) if levels else ask())
-            return _applied(verdict, tool_level, None)
+            return _applied(verdict, None)
         except TrustRankError as error:
             return self._faulted(error, agent_id, tool_level)
         except Exception as error:  # A gateway answers, whatever a caller passed.
@@ -189,7 +216,7 @@ class AsyncTrustGateway:
         if cached is None:
             return None
         self.counts["cached"] += 1
-        return _applied(cached.verdict, tool_level, now - cached.asked)
+        return _applied(cached.verdict, now - cached.asked)
 
     async def _shared(
         self, key: tuple[str, str, float], ask: Callable[[], Awaitable[VerifyVerdict]]
@@ -212,7 +239,7 @@ class AsyncTrustGateway:
         if not allowed:
             self.counts["blocked"] += 1
             if not is_callers:
-                self._alert(error, agent_id, tool_level)
+                self._alerts.record_blocked(error, agent_id, tool_level)
         retry_after = None
         if not allowed:
             retry_after = max(_RETRY_AFTER_SEC, math.ceil(error.retry_after or 0))
@@ -224,30 +251,44 @@ class AsyncTrustGateway:
             verdict=None,
             error=error,
             flagged=False,
+            verification=None,
             fail_policy=policy.name,
             retry_after=retry_after,
             is_cached=False,
             age=0.0,
         )
 
-    def _alert(self, error: TrustRankError, agent_id: str, tool_level: str) -> None:
-        self._blocked += 1
-        now = self._monotonic()
-        if self._is_raised or now - self._alerted < _ALERT_INTERVAL_SEC:
-            return
-        self._is_raised, self._alerted = True, now
-        blocked, self._blocked = self._blocked, 0
+    async def _verified(
+        self, answer: GatewayAnswer, agent_id: str, action: str
+    ) -> GatewayAnswer:
+        verdict = answer.verdict
+        if verdict is None or not verdict.enforced or not _is_verification_due(verdict):
+            return answer
+        if self._verification is None:
+            return replace(answer, verification="due")
         try:
-            if self._on_alert is not None:
-                self._on_alert(error, agent_id, tool_level, blocked)
+            passed = self._verification(verdict, agent_id, action)
+            if inspect.isawaitable(passed):
+                passed = await passed
         except Exception:
-            pass  # Observers must not change the decision.
+            passed = False
+        if passed is True:
+            return replace(answer, allowed=True, status=200, verification="passed")
+        return replace(
+            answer,
+            allowed=False,
+            status=403,
+            reason="VERIFICATION_FAILED",
+            flagged=False,
+            verification="failed",
+        )
 
 
 class TrustGateway:
     """The same for blocking code, over `TrustRank`."""
 
     def __init__(self, client: TrustRank, **options: Any) -> None:
+        _require_callable(options.get("verification"))
         self._client = client
         self._options = options
         self._gateways: dict[int, AsyncTrustGateway] = {}
@@ -272,8 +313,21 @@ class TrustGateway:
         return gateway
 
 
-def _applied(verdict: VerifyVerdict, tool_level: str, age: float | None) -> GatewayAnswer:
-    is_low = verdict.risk_level in ("HIGH", "CRITICAL")
+def _require_callable(verification: object) -> None:
+    if verification is not None and not callable(verification):
+        raise TypeError("`verification` must be callable")
+
+
+def _is_verification_due(verdict: VerifyVerdict) -> bool:
+    """A challenge that no person has to decide, or an ALLOW that the policy only marks for it."""
+    if verdict.verdict == "ALLOW":
+        return verdict.log_reason == "STAKES_NEED_VERIFICATION"
+    is_for_a_person = verdict.review_id is not None or verdict.log_reason == "STAKES_NEED_APPROVAL"
+    return verdict.verdict == "CHALLENGE" and not is_for_a_person
+
+
+def _applied(verdict: VerifyVerdict, age: float | None) -> GatewayAnswer:
+    is_clear = verdict.verdict == "ALLOW" and verdict.log_reason in _UNFLAGGED_LABELS
     allowed = verdict.is_let_through
     return GatewayAnswer(
         allowed=allowed,
@@ -282,7 +336,8 @@ def _applied(verdict: VerifyVerdict, tool_level: str, age: float | None) -> Gate
         reason=verdict.log_reason,
         verdict=verdict,
         error=None,
-        flagged=allowed and (verdict.verdict != "ALLOW" or (is_low and tool_level != "L0")),
+        flagged=allowed and not is_clear,
+        verification=None,
         fail_policy=None,
         retry_after=None,
         is_cached=age is not None,
