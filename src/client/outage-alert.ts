@@ -1,6 +1,7 @@
 // Alerts of an outage (SPEC §6): the service gives no verdict, and requests are blocked for it. The first
 // blocked request raises the alert, later ones repeat it at most once a minute with the new count, and a
 // service that flaps raises no alert storm. Without a callback the alert is a line at error level.
+import { AGENT_ID_BYTES_MAX } from "../contract/limits.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { AlertPoster } from "./alert-poster.ts";
 import type { TrustRankError } from "./errors.ts";
@@ -88,7 +89,8 @@ export class OutageAlerter {
 /** One line: count, since when, cause, and the newest blocked request. */
 function describeOutage(alert: OutageAlert): string {
   const { agentId, toolLevel, blockedCount, since, error } = alert;
-  const newest = `newest: ${JSON.stringify(agentId)} at ${toolLevel}`;
+  // No service has checked the name: it may hold anything, at any length.
+  const newest = `newest: ${JSON.stringify(String(agentId).slice(0, AGENT_ID_BYTES_MAX))} at ${toolLevel}`;
   return `trustrank: no verdict (${error.code}); ${countRequests(blockedCount)} since ${since}; ${newest}`;
 }
 

@@ -89,13 +89,13 @@ describe("lines at error level", () => {
     const { ask } = open(fetch, { onAlert: undefined } as never);
     expect((await settle(ask("L0", 0, "agent://a/b"))).status).toBe(200);
     expect(lines, "nothing is blocked at L0").toEqual([]);
-    await settle(ask("L2", 0, "agent://a/b\nforged line"));
+    await settle(ask("L2", 0, `agent://a/b\nforged line${"!".repeat(100_000)}`));
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     isUp = true;
     await settle(ask("L2", 0, "agent://a/c"));
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(
-      /1 request blocked since 2026-01-31T12:00:0\S+Z; .*"agent:\/\/a\/b\\nforged line"/,
+      /1 request blocked since 2026-01-31T12:00:0\S+Z; .*"agent:\/\/a\/b\\nforged line!{1,500}"/,
     );
     expect(lines[1]).toMatch(/^trustrank: verdicts are available again; 1 request blocked from /);
   });
