@@ -11,6 +11,7 @@ import type {
 import { parseReferenceName } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { StreamMetrics } from "../../../src/stream/metrics.ts";
+import { FLAGGED_AGENT } from "../_bureau.ts";
 import { type Answer, call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 
@@ -90,22 +91,29 @@ describe("headers", () => {
     expect(undocumented(known, described)).toEqual([]);
   });
 
-  it.each(["connect", "refuse"])("of a gateway's answer all come (agent %s)", async (agent) => {
-    const query = `profile=envoy&agent_id=agent://test/${agent}&tool_level=L2`;
-    const answer = await call(service, `/v1/gateway/authorize?${query}`);
-    const operation = document.paths["/v1/gateway/authorize"]!["get"]!;
-    const response = operation.responses[String(answer.status)] as { headers: object };
-    const named = Object.keys(response.headers).filter((name) => name.startsWith("X-Trust-"));
-    expect(named.length).toBeGreaterThan(0);
-    // Only where a person decides (test/gateways/review.test.ts).
-    const due = named.filter((name) => name !== "X-Trust-Review");
-    expect(due.filter((name) => !answer.headers.has(name))).toEqual([]);
-    expect(undocumented(answer, operation)).toEqual([]);
-    for (const name of named) {
-      const { schema } = components.headers[name]!;
-      if (schema.enum !== undefined) expect(schema.enum).toContain(answer.headers.get(name));
-    }
-  });
+  it.each(["agent://test/connect", FLAGGED_AGENT, "agent://test/refuse"])(
+    "of a gateway's answer all come (%s)",
+    async (agent) => {
+      const query = `profile=envoy&agent_id=${agent}&tool_level=L2`;
+      const answer = await call(service, `/v1/gateway/authorize?${query}`);
+      const operation = document.paths["/v1/gateway/authorize"]!["get"]!;
+      const response = operation.responses[String(answer.status)] as { headers: object };
+      const named = Object.keys(response.headers).filter((name) => name.startsWith("X-Trust-"));
+      expect(named.length).toBeGreaterThan(0);
+      // Only where a person decides (test/gateways/review.test.ts).
+      const due = named.filter(
+        (name) =>
+          name !== "X-Trust-Review" && (name !== "X-Trust-Flagged" || agent === FLAGGED_AGENT),
+      );
+      expect(due.filter((name) => !answer.headers.has(name))).toEqual([]);
+      expect(undocumented(answer, operation)).toEqual([]);
+      for (const name of named) {
+        const { schema } = components.headers[name]!;
+        if (schema.enum !== undefined && answer.headers.has(name))
+          expect(schema.enum).toContain(answer.headers.get(name));
+      }
+    },
+  );
 
   it("of an outcome's signature are read where they are documented, and nowhere else", () => {
     const signed = operations.filter(({ described }) =>
