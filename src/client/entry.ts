@@ -11,6 +11,7 @@ export {
   type ToolCall,
   type ToolDecision,
 } from "./gates/approval.ts";
+export type { ActionVerdict } from "./gates/action-verdict.ts";
 export { approvalByTool, type PoliciesByTool, type ToolInput } from "./gates/approval-by-tool.ts";
 export {
   type CheckVerdict,
@@ -70,7 +71,13 @@ export {
   signOutcome,
   type SigningKeyPair,
 } from "./reporting/sign.ts";
-export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./gates/trust-gate.ts";
+export {
+  type GateCall,
+  trustGate,
+  type TrustGateOptions,
+  TrustGateUnavailableError,
+} from "./gates/trust-gate.ts";
+export { readTrustMark, type TrustMark } from "./gates/trust-mark.ts";
 export { withTrustRank, type WithTrustRankOptions } from "./gates/with-trust-rank.ts";
 export type { WebhookEndpoints } from "./webhooks/endpoints.ts";
 export {

@@ -62,6 +62,17 @@ export function verifyReply(verdict: Verdict = "ALLOW", more: Partial<VerifyResp
   return reply;
 }
 
+const VERDICT_BY_DECISION: Readonly<Record<Decision, Verdict>> = {
+  connect: "ALLOW",
+  connect_with_verification: "CHALLENGE",
+  escalate: "QUARANTINE",
+  refuse: "BLOCK",
+};
+
+/** The verify reply that amounts to a decision. */
+export const actionReply = (decision: Decision, more: Partial<VerifyResponse> = {}) =>
+  verifyReply(VERDICT_BY_DECISION[decision], more);
+
 /** Answers verify and check by `decide`; counts what it was asked. */
 export function service(
   decide: (body: { subject?: string; agent_id?: string; stakes: number }) => unknown,

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Bureau } from "../../src/bureau/bureau.ts";
+import { ReviewDecisionCache } from "../../src/bureau/reviews/decision-cache.ts";
 import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
@@ -44,7 +45,11 @@ export async function startTestService(): Promise<Service> {
   const { key: apiKey } = await keyring.create({ tenant: "acme", scopes });
   const { key: shadowKey } = await keyring.create({ tenant: "acme", scopes, isShadow: true });
   const appended: Reported[] = [];
-  const { bureau } = openSampleBureau({ ledger: memoryLedger(appended) });
+  const { bureau } = openSampleBureau({
+    ledger: memoryLedger(appended),
+    // What waits for a person names its review, as in the whole service.
+    reviews: new ReviewDecisionCache(() => undefined),
+  });
   const quiet = () => undefined;
   const server = await startHttpServer({
     adapter: "auto",

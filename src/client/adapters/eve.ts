@@ -33,14 +33,20 @@ export interface EveApprovalPolicy<Input = AnyInput> {
   readonly policy: ApprovalPolicy<Input>;
 }
 
-/** The outbound gate by the score of one agent: the `approval` of a tool. Never rejects. */
+/**
+ * The outbound gate by the verdict on one agent: the `approval` of a tool. The policy never rejects.
+ * @throws TypeError at once, when an option is unknown or of the wrong type.
+ */
 export function trustRankApproval<Input = AnyInput>(
-  options: CheckApprovalOptions<Input>,
+  options: CheckApprovalOptions<Input> = {},
 ): EveApprovalPolicy<Input> {
   return createEvePolicy(checkApproval(options));
 }
 
-/** The outbound gate by the handshake of two agents: the `approval` of a tool. Never rejects. */
+/**
+ * The outbound gate by the handshake of two agents: the `approval` of a tool. The policy never rejects.
+ * @throws TypeError at once, when an option is missing, unknown or of the wrong type.
+ */
 export function mutualHandshakeApproval<Input = AnyInput>(
   options: HandshakeApprovalOptions<Input>,
 ): EveApprovalPolicy<Input> {

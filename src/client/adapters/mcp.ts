@@ -34,8 +34,9 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
   inner: McpTokenVerifier<Info>,
   options: McpVerifierOptions<Info> = {},
 ): McpTokenVerifier<Info> {
+  const { forbidden, ...gate } = options;
   const gated = trustGate<Info, string>((token) => inner.verifyAccessToken(token), {
-    ...options,
+    ...gate,
     agentId: options.agentId ?? ((info) => info.clientId),
   });
   return {
@@ -44,8 +45,8 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
         // The inner verifier rejects unknown tokens; it has no "try the next one".
         return (await gated(token)) as Info;
       } catch (thrown) {
-        if (thrown instanceof TrustGateError && options.forbidden !== undefined) {
-          throw options.forbidden(thrown.message);
+        if (thrown instanceof TrustGateError && forbidden !== undefined) {
+          throw forbidden(thrown.message);
         }
         throw thrown;
       }

@@ -2,16 +2,28 @@
 // fault, a late answer, a callback that throws and an unknown word all deny. The adapters only
 // translate.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
+import type { HandshakeVerdict, TrustRankClient } from "../client.ts";
 import { requireClient } from "../default-client.ts";
 import { TrustGateError, TrustRankError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
-import { isShadowVerdict } from "../read-reply.ts";
+import { type ActionVerdict, askActionVerdict } from "./action-verdict.ts";
 import { resolveEscalation } from "./await-review.ts";
+import {
+  assertOptions,
+  callOrThrowGateError,
+  createObjectRule,
+  FUNCTION,
+  MILLISECONDS,
+  type OptionRule,
+  readStakes,
+  REQUIRED_FUNCTION,
+  TOOL_LEVEL,
+} from "./gate-options.ts";
 import { type CallIdentity, ToolDecisionCache } from "./tool-decision-cache.ts";
 import { ToolVerdictCache } from "./tool-verdict-cache.ts";
-import { callOrThrowGateError } from "./with-trust-rank.ts";
+import { type VerificationCallback, verifyWeakerLeg } from "../verification.ts";
+import { selectPassage } from "./passage.ts";
 
 /** One attempt to run a tool, with the members common to all frameworks; `Input` is the tool's. */
 export interface ToolCall<Input = AnyInput> {
@@ -30,10 +42,10 @@ export interface ToolCall<Input = AnyInput> {
 export interface ToolDecision {
   readonly action: "run" | "park" | "deny";
   readonly reason: string;
-  readonly verdict: CheckVerdict | HandshakeVerdict | undefined;
+  readonly verdict: ActionVerdict | HandshakeVerdict | undefined;
   /** The agent whose record the result goes on: the one scored, or the handshake's other party. */
   readonly subject?: string | undefined;
-  /** The value at risk, as the question stated it. */
+  /** The value at risk, as the question stated it; undefined where it stated none. */
   readonly stakes?: number | undefined;
 }
 
@@ -43,17 +55,16 @@ export interface ApprovalOptions {
   /** Default L2: a tool worth an approval policy is at least sensitive. */
   readonly toolLevel?: ToolLevel;
   /**
-   * Effect of `connect_with_verification`; no framework has that state. `ask` parks the call for a
-   * person and is the default at L2 and L3, `approve` runs it and is the default below.
-   */
-  readonly onVerification?: "approve" | "ask";
-  /**
    * Milliseconds to wait for a person's decision in the service's review queue before an `escalate`
    * is parked; then the question is asked again. 0, the default: it is parked at once.
    */
   readonly reviewWaitMs?: number;
-  /** Additional verification of your own; anything but true denies. */
-  readonly verify?: (verdict: CheckVerdict | HandshakeVerdict, call: ToolCall) => unknown;
+  /**
+   * Additional verification where the verdict asks for one: true runs the call, anything else denies it.
+   * Without one the call waits for a person at L2 and L3 and runs below, since no framework has a state
+   * for it.
+   */
+  readonly verification?: VerificationCallback<ToolCall>;
   /** Called with every decision, once per question; for logs. */
   readonly onDecision?: (decision: ToolDecision, call: ToolCall) => void | Promise<void>;
 }
@@ -65,10 +76,10 @@ export interface ApprovalOptions {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyInput = any;
 
-/** Options of a policy by the score of one agent; `Input` is the tool's. */
+/** Options of a policy by the verdict on one agent; `Input` is the tool's. */
 export interface CheckApprovalOptions<Input = AnyInput> extends ApprovalOptions {
-  /** The value at risk in this call. */
-  readonly stakes: (input: Input, call: ToolCall) => number;
+  /** The value at risk in this call; default: what the policy assumes without stakes. */
+  readonly stakes?: (input: Input, call: ToolCall) => number;
   /** The agent to score; default: the session's principal. */
   readonly agentId?: (input: Input, call: ToolCall) => string;
 }
@@ -85,6 +96,9 @@ export interface HandshakeApprovalOptions<Input = AnyInput> extends ApprovalOpti
   readonly counterparty?: (input: Input, call: ToolCall) => string;
 }
 
+/** Of a tool's name within an action. */
+const TOOL_NAME_LENGTH_MAX = 200;
+
 /** Decides one call; `Input` is the tool's. Never rejects. */
 export interface ApprovalPolicy<Input = AnyInput> {
   (call: ToolCall<Input>): Promise<ToolDecision>;
@@ -92,33 +106,67 @@ export interface ApprovalPolicy<Input = AnyInput> {
   readonly decisionOn?: (call: CallIdentity) => ToolDecision | undefined;
 }
 
-/** A policy by the score of one agent. */
+const APPROVAL_RULES: Readonly<Record<keyof ApprovalOptions, OptionRule>> = {
+  client: createObjectRule("a TrustRankClient", []),
+  toolLevel: TOOL_LEVEL,
+  reviewWaitMs: MILLISECONDS,
+  verification: FUNCTION,
+  onDecision: FUNCTION,
+};
+const CHECK_RULES: Readonly<Record<keyof CheckApprovalOptions, OptionRule>> = {
+  ...APPROVAL_RULES,
+  client: createObjectRule("a TrustRankClient", ["verify"]),
+  stakes: FUNCTION,
+  agentId: FUNCTION,
+};
+const HANDSHAKE_RULES: Readonly<Record<keyof HandshakeApprovalOptions, OptionRule>> = {
+  ...APPROVAL_RULES,
+  client: createObjectRule("a TrustRankClient", ["handshake"]),
+  stakes: REQUIRED_FUNCTION,
+  initiator: FUNCTION,
+  counterparty: FUNCTION,
+};
+
+/**
+ * A policy by the verdict on one agent: verify at the tool's level, at L2 for a tool below it, so that a
+ * refused agent's call never runs.
+ * @throws TypeError at once, when an option is unknown or of the wrong type.
+ */
 export function checkApproval<Input = AnyInput>(
-  options: CheckApprovalOptions<Input>,
+  options: CheckApprovalOptions<Input> = {},
 ): ApprovalPolicy<Input> {
+  assertOptions(options, CHECK_RULES);
+  const { toolLevel: level = "L2", stakes: readAmount } = options;
+  const toolLevel = isSensitive(level) ? level : "L2";
   return createApprovalPolicy(options, (client, call) => {
     const input = call.input as Input;
-    const stakes = callOrThrowGateError("stakes", () => options.stakes(input, call));
+    const stakes = readStakes(readAmount && (() => readAmount(input, call)));
     const agentId = callOrThrowGateError("agentId", () =>
       options.agentId === undefined ? readPrincipal(call) : options.agentId(input, call),
     );
     const { signal } = call;
+    const action = formatToolAction(call.toolName);
     return {
       key: [agentId],
       subject: agentId,
       stakes,
-      read: () => client.check(agentId, { stakes, signal }),
+      read: () => askActionVerdict(client, { agentId, action, toolLevel, stakes, signal }),
     };
   });
 }
 
-/** A policy by the handshake of two agents. */
+/**
+ * A policy by the handshake of two agents.
+ * @throws TypeError at once, when an option is missing, unknown or of the wrong type.
+ */
 export function handshakeApproval<Input = AnyInput>(
   options: HandshakeApprovalOptions<Input>,
 ): ApprovalPolicy<Input> {
+  assertOptions(options, HANDSHAKE_RULES);
   return createApprovalPolicy(options, (client, call) => {
     const input = call.input as Input;
-    const stakes = callOrThrowGateError("stakes", () => options.stakes(input, call));
+    // The callback is required, so there is an amount.
+    const stakes = readStakes(() => options.stakes(input, call))!;
     const initiator = callOrThrowGateError("initiator", () =>
       options.initiator === undefined
         ? (client.agentId ?? readPrincipal(call))
@@ -143,8 +191,8 @@ interface ApprovalQuestion {
   /** The agents that the answer depends on. */
   readonly key: readonly string[];
   readonly subject: string;
-  readonly stakes: number;
-  readonly read: () => Promise<CheckVerdict | HandshakeVerdict>;
+  readonly stakes: number | undefined;
+  readonly read: () => Promise<ActionVerdict | HandshakeVerdict>;
 }
 
 function createApprovalPolicy(
@@ -177,40 +225,28 @@ function createApprovalPolicy(
 }
 
 async function decide(
-  verdict: CheckVerdict | HandshakeVerdict,
+  verdict: ActionVerdict | HandshakeVerdict,
   call: ToolCall,
   options: ApprovalOptions,
 ): Promise<ToolDecision> {
   const reason = verdict.reasons.join("; ") || verdict.decision;
-  if (isShadowVerdict(verdict)) return { action: "run", reason, verdict };
-  switch (verdict.decision) {
-    case "connect":
-      return { action: "run", reason, verdict };
-    case "connect_with_verification":
-      return { action: await selectVerificationAction(verdict, call, options), reason, verdict };
-    case "escalate":
-      return { action: "park", reason, verdict };
-    case "refuse":
-      return { action: "deny", reason, verdict };
-  }
-  return denyUnknownDecision(verdict.decision);
+  return { action: await selectAction(verdict, call, options), reason, verdict };
 }
 
-async function selectVerificationAction(
-  verdict: CheckVerdict | HandshakeVerdict,
+async function selectAction(
+  verdict: ActionVerdict | HandshakeVerdict,
   call: ToolCall,
-  options: ApprovalOptions,
+  { verification, toolLevel = "L2" }: ApprovalOptions,
 ): Promise<ToolDecision["action"]> {
-  if (options.verify !== undefined && (await options.verify(verdict, call)) !== true) return "deny";
-  const sensitive = isSensitive(options.toolLevel ?? "L2");
-  const onVerification = options.onVerification ?? (sensitive ? "ask" : "approve");
-  return onVerification === "approve" ? "run" : "park";
-}
-
-/** Replies are checked word by word before they get here; a caller's own client may not be. */
-function denyUnknownDecision(decision: never): ToolDecision {
-  const reason = `the decision \`${String(decision)}\` is not known`;
-  return { action: "deny", reason, verdict: undefined };
+  const passage = selectPassage(verdict, toolLevel);
+  if (passage === "open") return "run";
+  if (passage === "refused") return "deny";
+  if (passage === "person") return "park";
+  if (verification !== undefined) {
+    const subject = "a_to_b" in verdict ? "" : verdict.subject;
+    return (await verifyWeakerLeg(verification, verdict, subject, call)) ? "run" : "deny";
+  }
+  return passage === "marked" || !isSensitive(toolLevel) ? "run" : "park";
 }
 
 /** One line for a person or a model: the failure, without the service's internals. */
@@ -218,6 +254,12 @@ function describeThrown(thrown: unknown): string {
   if (thrown instanceof TrustGateError) return thrown.message;
   if (thrown instanceof TrustRankError) return `no trust verdict (${thrown.code})`;
   return "no trust verdict (the policy failed)";
+}
+
+/** `<domain>.<operation>` of a tool call; a tool's name may hold characters that an action may not. */
+function formatToolAction(toolName: string): string {
+  const operation = toolName.slice(0, TOOL_NAME_LENGTH_MAX).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return `tool.${operation || "call"}`;
 }
 
 function readPrincipal(call: ToolCall): string {

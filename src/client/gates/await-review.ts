@@ -48,15 +48,20 @@ export async function awaitReview(
   }
 }
 
+/** A verdict that a person's decision may change. */
+type ReviewableVerdict =
+  | Pick<CheckResponse, "decision" | "enforced" | "review">
+  | HandshakeResponse;
+
 /**
  * The verdict, or where it is an enforced `escalate` the one after a person has decided; the same one
  * when nobody has by then.
  */
-export async function resolveEscalation(
-  verdict: CheckResponse | HandshakeResponse,
-  read: () => Promise<CheckResponse | HandshakeResponse>,
+export async function resolveEscalation<Verdict extends ReviewableVerdict>(
+  verdict: Verdict,
+  read: () => Promise<Verdict>,
   wait: (id: string) => Promise<Review>,
-): Promise<CheckResponse | HandshakeResponse> {
+): Promise<Verdict> {
   const ids = listReviewIds(verdict);
   if (verdict.decision !== "escalate" || isShadowVerdict(verdict) || ids.length === 0)
     return verdict;
@@ -66,7 +71,7 @@ export async function resolveEscalation(
   return isDecided ? read() : verdict;
 }
 
-function listReviewIds(verdict: CheckResponse | HandshakeResponse): string[] {
+function listReviewIds(verdict: ReviewableVerdict): string[] {
   const legs = "a_to_b" in verdict ? [verdict.a_to_b, verdict.b_to_a] : [verdict];
   return legs.flatMap(({ review }) => (review === undefined ? [] : [review.id]));
 }

@@ -2,10 +2,11 @@
 // Entries expire with the verdict, because some models repeat call ids across conversations.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import { putBounded } from "../bounded-map.ts";
-import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
+import type { HandshakeVerdict } from "../client.ts";
 import { readMonotonicMs } from "../runtime.ts";
+import type { ActionVerdict } from "./action-verdict.ts";
 
-type ConnectionVerdict = CheckVerdict | HandshakeVerdict;
+type ConnectionVerdict = ActionVerdict | HandshakeVerdict;
 
 interface CachedToolVerdict {
   readonly answer: Promise<ConnectionVerdict>;

@@ -5,7 +5,7 @@ import { langChainMiddleware } from "../../../src/client/adapters/langchain.ts";
 import { approvalByTool } from "../../../src/client/gates/approval-by-tool.ts";
 import { checkApproval } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
-import { checkReply, service as replying } from "../_replies.ts";
+import { service as replying, verifyReply } from "../_replies.ts";
 
 interface Transfer {
   readonly payee: string;
@@ -17,7 +17,7 @@ const tools = {
   forgotten: (what: string) => what,
 };
 const open = () => {
-  const fetch = replying(({ subject, stakes }) => checkReply(subject!, stakes, "connect"));
+  const fetch = replying(() => verifyReply());
   const client = new TrustRankClient({ baseUrl: "http://trust", fetch });
   const policy = approvalByTool(tools, {
     transfer: checkApproval({ client, agentId: ({ payee }) => payee, stakes: (i) => i.amount }),

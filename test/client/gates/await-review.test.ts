@@ -78,6 +78,10 @@ describe("awaitReview", () => {
 describe("an approval policy that waits", () => {
   const policyOf = (reviewWaitMs: number, agentId: string) =>
     checkApproval({ client, stakes: () => stakes, agentId: () => agentId, reviewWaitMs });
+  const heldAtLevel = async (agent: string) => {
+    const question = { agent_id: agent, action: "tool.pay", tool_level: "L2", stakes } as const;
+    return (await client.verify(question)).review!.id;
+  };
   const call = () => ({ toolName: "pay", input: {}, callId: `call-${(count += 1)}` });
 
   it("runs what is overturned, denies what is upheld, parks what nobody decides", async () => {
@@ -86,7 +90,7 @@ describe("an approval policy that waits", () => {
       ["upheld", "deny"],
     ] as const) {
       const agent = newcomer();
-      const id = await held(agent);
+      const id = await heldAtLevel(agent);
       const asked = policyOf(20_000, agent)(call());
       setTimeout(() => void decide(id, decision), 200);
       expect((await asked).action).toBe(action);

@@ -7,16 +7,14 @@ import {
   type ToolDecision,
 } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
-import { TrustGateError } from "../../../src/client/errors.ts";
 import {
   type EveApprovalStatus,
   mutualHandshakeApproval,
   trustRankApproval,
 } from "../../../src/client/adapters/eve.ts";
 import type { FetchLike } from "../../../src/client/runtime.ts";
-import { trustGate, TrustGateUnavailableError } from "../../../src/client/gates/trust-gate.ts";
-import { DECISIONS, type Decision } from "../../../src/contract/vocabulary.ts";
-import { checkReply, rejection, service as replying } from "../_replies.ts";
+import { DECISIONS, type Decision, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
+import { actionReply, service as replying, verifyReply } from "../_replies.ts";
 import { type Service, startTestService } from "../_service.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 
@@ -70,17 +68,37 @@ describe("the approval policies in eve's words", () => {
     expect(denied).toMatchObject({ type: "denied", reason: expect.stringMatching(/\w{3}/) });
   });
 
-  it("let a verification through below L2 or when told to, and ask otherwise", async () => {
+  it("run a verification below L2, verified by the caller's own, and ask a person otherwise", async () => {
     const to = context(agent("verify"));
-    const type = async (more: object) =>
-      (await trustRankApproval({ stakes, client, ...more })(to)).type;
-    expect(await type({ toolLevel: "L1" })).toBe("approved");
-    expect(await type({ toolLevel: "L3" })).toBe("user-approval");
-    expect(await type({ toolLevel: "L3", onVerification: "approve" })).toBe("approved");
-    expect(await type({ toolLevel: "L1", onVerification: "ask" })).toBe("user-approval");
-    expect(await type({ onVerification: "approve", verify: () => true })).toBe("approved");
-    expect(await type({ onVerification: "approve", verify: () => 1 })).toBe("denied");
-    expect(await type({ onVerification: "approve", verify: boom })).toBe("denied");
+    for (const open of [trustRankApproval, mutualHandshakeApproval]) {
+      const type = async (more: object) => (await open({ stakes, client, ...more })(to)).type;
+      expect(await type({ toolLevel: "L1" })).toBe("approved");
+      expect(await type({})).toBe("user-approval");
+      expect(await type({ toolLevel: "L3" })).toBe("user-approval");
+      for (const toolLevel of ["L1", "L2", "L3"]) {
+        expect(await type({ toolLevel, verification: () => true })).toBe("approved");
+        expect(await type({ toolLevel, verification: async () => true })).toBe("approved");
+        for (const verification of [() => false, () => 1, () => undefined, boom])
+          expect(await type({ toolLevel, verification })).toBe("denied");
+      }
+    }
+  });
+
+  it("need no stakes for one agent, and have them for two", async () => {
+    for (const [name, type] of table) {
+      expect(await trustRankApproval({ client })(context(agent(name)))).toMatchObject({ type });
+    }
+    expect(() => mutualHandshakeApproval({ client } as never)).toThrow(
+      new TypeError("`stakes` must be a function"),
+    );
+  });
+
+  it("never run a refused agent's call, whatever the tool's level", async () => {
+    for (const toolLevel of TOOL_LEVELS) {
+      const policy = trustRankApproval({ client, toolLevel, verification: () => true });
+      expect(await policy(context(agent("refuse")))).toMatchObject({ type: "denied" });
+      expect(await policy(context(agent("escalate")))).toMatchObject({ type: "user-approval" });
+    }
   });
 });
 
@@ -101,11 +119,17 @@ describe("the gate is total", () => {
     "an aborted call": () =>
       checkApproval({ stakes, client })({ ...call("connect"), signal: AbortSignal.abort() }),
     "an unknown decision": () =>
-      checkApproval({ stakes, client: lying({ decision: "maybe", reasons: [] }) })(call("connect")),
+      checkApproval({ stakes, client: lying(verifyReply("MAYBE" as never)) })(call("connect")),
+    "an unknown decision of a handshake": () =>
+      handshakeApproval({ stakes, client: lying({ decision: "maybe", reasons: [] }) })(
+        call("connect"),
+      ),
     "undefined for a verdict": () =>
       checkApproval({ stakes, client: lying(undefined) })(call("connect")),
     "a client that throws text": () =>
-      checkApproval({ stakes, client: { check: boom } as never })(call("connect")),
+      checkApproval({ stakes, client: { verify: boom } as never })(call("connect")),
+    "stakes gives nothing": () =>
+      checkApproval({ stakes: (() => undefined) as never, client })(call("connect")),
   };
   const call = (name: string) => ({
     toolName: "transfer",
@@ -115,7 +139,11 @@ describe("the gate is total", () => {
   });
   /** A client of somebody's own making: what it gives is not checked by ours. */
   const lying = (verdict: unknown) =>
-    ({ check: async () => verdict }) as unknown as TrustRankClient;
+    ({
+      agentId: agent("connect"),
+      verify: async () => verdict,
+      handshake: async () => verdict,
+    }) as unknown as TrustRankClient;
 
   it.each(Object.keys(cases))("denies when %s", async (name) => {
     const decision = await cases[name]!();
@@ -144,7 +172,7 @@ describe("a policy that is asked again", () => {
   const ask = (policy: ReturnType<typeof open>, callId?: string, amount = 5) =>
     policy({ toolName: "t", input: input("x", amount), callId, principalId: agent("a") });
   const open = () => {
-    fetch = replying(({ subject, stakes: at }) => checkReply(subject!, at, decision));
+    fetch = replying(() => actionReply(decision));
     return checkApproval({
       stakes,
       client: new TrustRankClient({ baseUrl: "http://trust", fetch }),
@@ -225,76 +253,14 @@ describe("a policy that is asked again", () => {
 
   it("is denied for as long as the outage lasts and no longer", async () => {
     let isUp = false;
-    const flaky: FetchLike = async (_url, init) => {
+    const flaky: FetchLike = async () => {
       if (!isUp) throw new TypeError("fetch failed");
-      const { subject, stakes: at } = JSON.parse(init.body as string);
-      return Response.json(checkReply(subject, at));
+      return Response.json(verifyReply());
     };
     const own = new TrustRankClient({ baseUrl: "http://trust", fetch: flaky });
     const policy = checkApproval({ stakes, client: own });
     expect((await ask(policy, "1")).action).toBe("deny");
     isUp = true;
     expect((await ask(policy, "1")).action).toBe("run");
-  });
-});
-
-describe("trustGate", () => {
-  const CHALLENGES = Symbol.for("eve.channels.auth.challenges");
-  const inner = Object.assign(
-    (request: Request) => {
-      const name = request.headers.get("x-token");
-      return name === null ? null : { principalId: agent(name), principalType: "service" };
-    },
-    { schemes: ["basic"] },
-  );
-  Object.defineProperty(inner, CHALLENGES, { value: [{ scheme: "Basic" }], enumerable: false });
-  const request = (token?: string) =>
-    new Request("http://app/", token === undefined ? {} : { headers: { "x-token": token } });
-
-  it("lets in whom the bureau trusts, as the inner authenticator saw them", async () => {
-    const gate = trustGate(inner, { client });
-    expect(await gate(request("connect"))).toMatchObject({ principalType: "service" });
-    expect(await gate(request("verify"))).toMatchObject({ principalId: agent("verify") });
-  });
-
-  it("leaves identities it does not know to the next authenticator", async () => {
-    expect(await trustGate(inner, { client: down })(request())).toBeNull();
-    expect(await trustGate(async () => undefined, { client: down })(request())).toBeUndefined();
-  });
-
-  it.each(["refuse", "escalate"])("answers 403 with the scored reason on %s", async (name) => {
-    const thrown = await rejection(trustGate(inner, { client })(request(name)));
-    const { response } = thrown as TrustGateError;
-    expect(response.status).toBe(403);
-    const body = await response.json();
-    expect(body).toMatchObject({ decision: name, reasons: [expect.stringMatching(/\w/)] });
-    // Looked at twice by some frameworks: a body must not have been used up.
-    expect(await (thrown as TrustGateError).response.json()).toEqual(body);
-  });
-
-  it("fails closed: 503 when there is no verdict, 403 when a callback throws", async () => {
-    const noVerdict = await rejection(trustGate(inner, { client: down })(request("connect")));
-    expect(noVerdict).toBeInstanceOf(TrustGateUnavailableError);
-    const { response } = noVerdict as TrustGateUnavailableError;
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    for (const options of [{ agentId: boom }, { stakes: boom }]) {
-      const thrown = await rejection(trustGate(inner, { client, ...options })(request("connect")));
-      expect((thrown as TrustGateError).response.status).toBe(403);
-    }
-    const noClient = await rejection(trustGate(inner)(request("connect")));
-    expect((noClient as TrustGateUnavailableError).response.status).toBe(503);
-  });
-
-  it("passes the inner authenticator's own rejection on", async () => {
-    const strict = () => Promise.reject(new Error("401"));
-    await expect(trustGate(strict, { client })(request("connect"))).rejects.toThrow("401");
-  });
-
-  it("keeps what hangs on the function: challenges under symbols, plain members", () => {
-    const gate = trustGate(inner, { client });
-    expect(Object.getOwnPropertyDescriptor(gate, CHALLENGES)).toEqual(
-      Object.getOwnPropertyDescriptor(inner, CHALLENGES),
-    );
-    expect(Reflect.get(gate, "schemes")).toEqual(["basic"]);
   });
 });

@@ -10,6 +10,7 @@ import { type Service, startTestService } from "../_service.ts";
 
 const CONNECT = "agent://test/connect";
 const REFUSE = "agent://test/refuse";
+const VERIFY = "agent://test/verify";
 const ESCALATE = "agent://test/escalate";
 
 const boom = (): never => {
@@ -36,7 +37,37 @@ describe("withTrustRank", () => {
 
   it("runs the function when the verdict lets it", async () => {
     expect(await gated()(CONNECT, 5)).toBe("sent 5");
-    expect(await gated()("agent://test/verify", 5)).toBe("sent 5");
+  });
+
+  it("verifies a connection that is to be verified, and only true is a yes", async () => {
+    const options = { agentId: (to: string) => to, stakes: () => 5, client };
+    const seen: unknown[] = [];
+    const verified = withTrustRank(transfer, {
+      ...options,
+      verification: (verdict, leg, [to, amount]) => {
+        seen.push("decision" in verdict && verdict.decision, leg.subject, to, amount);
+        return true;
+      },
+    });
+    expect(await verified(VERIFY, 7)).toBe("sent 7");
+    expect(seen).toEqual(["connect_with_verification", VERIFY, VERIFY, 7]);
+    expect(await verified(CONNECT, 5)).toBe("sent 5");
+    expect(seen, "nothing to verify").toHaveLength(4);
+    ran.length = 0;
+    const no = (() => 1) as never;
+    for (const verification of [() => false, async () => false, boom, no]) {
+      const asked = withTrustRank(transfer, { ...options, verification, onEscalate: () => true });
+      expect(await rejection(asked(VERIFY, 5))).toBeInstanceOf(TrustGateError);
+    }
+    expect(ran).toEqual([]);
+  });
+
+  it("without a verification asks a person, and does not run without one", async () => {
+    const options = { agentId: (to: string) => to, stakes: () => 5, client };
+    const asked = withTrustRank(transfer, { ...options, onEscalate: () => true });
+    expect(await asked(VERIFY, 5)).toBe("sent 5");
+    const thrown = await rejection(gated()(VERIFY, 5));
+    expect(thrown).toMatchObject({ decision: "connect_with_verification", status: 403 });
   });
 
   it("does not run it on refuse, escalate, fault or a callback that throws", async () => {
@@ -54,7 +85,7 @@ describe("withTrustRank", () => {
     const names = (await Promise.all(attempts)).map((thrown) => (thrown as Error).name);
     const gate = "TrustGateError";
     const fault = "TrustRankError";
-    expect(names).toEqual([gate, gate, gate, gate, fault, fault]);
+    expect(names).toEqual([gate, gate, gate, gate, fault, gate]);
     expect(ran).toEqual([]);
   });
 

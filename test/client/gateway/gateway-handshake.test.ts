@@ -138,11 +138,11 @@ describe("a protected route", () => {
 describe("trustGate by a gateway", () => {
   const inner = (request: Request) => ({ principalId: agent(request.headers.get("x-agent")!) });
 
-  it("shakes hands once, refuses with the reasons, and closes on every fault", async () => {
+  it("shakes hands and verifies once, refuses with the reasons, and closes on every fault", async () => {
     const gated = trustGate(inner, { gateway: open() });
     expect(await gated(from("connect"))).toEqual({ principalId: SELF });
     await gated(from("connect"));
-    expect(paths).toEqual(["/v1/handshake"]);
+    expect(paths, "kept for five minutes").toEqual(["/v1/handshake", "/v1/trust/verify"]);
     const thrown = await rejection(gated(from("refuse")));
     const body = await (thrown as TrustGateError).response.json();
     expect(body).toMatchObject({ decision: "refuse", reasons: [expect.stringMatching(/\w/)] });
