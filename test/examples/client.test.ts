@@ -52,6 +52,13 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "refuse -> deny",
     "denied",
   ],
+  "verification.ts": [
+    "tool: user-approval",
+    "tool: approved",
+    "function: sent 25 to agent://test/verify",
+    "route: 403",
+    "route: { principalId: 'agent://test/verify' }",
+  ],
   "report.ts": ["approved", /^\{ offered: 2, sent: 2, dropped: 0, retried: 0 \} \{ refused: 0, /],
   "signed.ts": ["reporter invalid_request"],
 };
