@@ -48,8 +48,9 @@ export async function askActionVerdict(
 export function createActionVerdict(subject: string, response: VerifyResponse): ActionVerdict {
   const decision = selectDecision(response);
   const { log_reason } = response.policy_action;
-  const reasons =
-    decision === "connect" ? [] : [...new Set<string>([log_reason, ...response.reason_codes])];
+  // Gates send no content to assess: that finding is about the question, not about the agent.
+  const codes = response.reason_codes.filter((code) => code !== "PROVENANCE_NOT_ASSESSED");
+  const reasons = decision === "connect" ? [] : [...new Set<string>([log_reason, ...codes])];
   return { ...response, subject, decision, reasons };
 }
 

@@ -66,13 +66,9 @@ it("reads a verify on the scale of decisions: only ALLOW opens, a review waits f
     return [verdict.decision, selectPassage(verdict, "L2"), ...verdict.reasons];
   };
   expect(read("ALLOW")).toEqual(["connect", "open"]);
-  expect(read("CHALLENGE", { reason_codes: ["THIN_FILE", "BASE_RATE"] })).toEqual([
-    "connect_with_verification",
-    "verification",
-    "REFUSE_RULE",
-    "THIN_FILE",
-    "BASE_RATE",
-  ]);
+  expect(
+    read("CHALLENGE", { reason_codes: ["THIN_FILE", "BASE_RATE", "PROVENANCE_NOT_ASSESSED"] }),
+  ).toEqual(["connect_with_verification", "verification", "REFUSE_RULE", "THIN_FILE", "BASE_RATE"]);
   expect(read("CHALLENGE", { review }).slice(0, 2)).toEqual(["escalate", "person"]);
   const approval = { verdict: "CHALLENGE", log_reason: "STAKES_NEED_APPROVAL" } as const;
   expect(read("CHALLENGE", { policy_action: approval }).slice(0, 2)).toEqual([
