@@ -23,6 +23,7 @@ const LONGEST = [
   "service/failures",
   "kaizen/gates/attack-credibility",
   "cli/export-command",
+  "spec/lines",
   "store/decisions/log",
 ].map((name) => `/test/${name}.test.ts`);
 
