@@ -8,19 +8,27 @@ import { METRICS } from "../../src/http/metrics/metric-values.ts";
 import type { MetricDescription } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { RouteAccess } from "../../src/http/route-description.ts";
+import { listSections, renderLines } from "../spec/_lines.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BEGIN = "<!-- made by npm run docs:reference -->\n";
+const BEGIN = "made by npm run docs:reference -->\n";
 const END = "<!-- end -->";
 
-/** A page with one made part between its marks. */
+/** A made part of a page, between its marks. */
 export interface GeneratedPage {
   /** From the root of the tree. */
   readonly path: string;
+  /** Named in its first mark, where the page has several: `<!-- 2.3: made by ... -->`. */
+  readonly part?: string;
   readonly made: () => string;
 }
 
 export const GENERATED: readonly GeneratedPage[] = [
+  ...listSections().map((part) => ({
+    path: "docs/contract.md",
+    part,
+    made: () => renderLines(part),
+  })),
   { path: "docs/reference/api.md", made: routesTable },
   { path: "docs/operate/attacks.md", made: attacksTable },
   { path: "docs/reference/metrics.md", made: metricsTable },
@@ -32,12 +40,13 @@ export function readPage(path: string): string {
 }
 
 /** The page as it should be. Throws when the marks are missing. */
-export function withMadePart({ path, made }: GeneratedPage): string {
+export function withMadePart({ path, part, made }: GeneratedPage): string {
   const page = readPage(path);
-  const begin = page.indexOf(BEGIN);
-  const end = page.indexOf(END);
-  if (begin < 0 || end < begin) throw new Error(`${path} has no place for its made part`);
-  return `${page.slice(0, begin + BEGIN.length)}\n${made()}\n${page.slice(end)}`;
+  const mark = `<!-- ${part === undefined ? "" : `${part}: `}${BEGIN}`;
+  const begin = page.indexOf(mark);
+  const end = page.indexOf(END, begin);
+  if (begin < 0 || end < 0) throw new Error(`${path} has no place for its made part ${part ?? ""}`);
+  return `${page.slice(0, begin + mark.length)}\n${made()}\n${page.slice(end)}`;
 }
 
 const ACCESS_NAMES: Readonly<Partial<Record<RouteAccess, string>>> = {

@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Where a recipe sends its reader. Tests and experiments name examples for reasons of their own. */
 const FOLDERS = ["assembly", "clients/typescript", "deploy", "docs", "src", "test"];
 const PASSED_OVER =
-  /\.test\.ts$|^test\/(?:goldens|attack)\/|\/(?:build|node_modules)\/|^docs\/(?:decisions\/|design\/learning)/;
+  /\.test\.ts$|^test\/(?:goldens\/|attack\/|spec\/_)|\/(?:build|node_modules)\/|^docs\/(?:decisions\/|design\/learning)/;
 
 interface Recipe {
   readonly title: string;

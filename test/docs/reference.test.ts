@@ -32,7 +32,7 @@ function sourcesOf(folder: string): { path: string; text: string }[] {
 }
 
 describe("made parts", () => {
-  it.each(GENERATED)("$path is up to date (npm run docs:reference)", (page) => {
+  it.each(GENERATED)("$path $part is up to date (npm run docs:reference)", (page) => {
     expect(readPage(page.path)).toBe(withMadePart(page));
   });
 });
