@@ -27,6 +27,8 @@ const OFFERED_OUTCOMES = 5000;
 const OFFERED_VERIFIES = 1000;
 const AGENTS = 2000;
 const REPORTER = "agent://bench/settlement";
+/** Has no key: a name with one is heard signed only. */
+const KEYLESS_REPORTER = "agent://bench/keyless";
 const PROBE = fileURLToPath(new URL("./ledger-probe.ts", import.meta.url));
 
 interface Scale {
@@ -57,16 +59,16 @@ const SMOKE: Scale = {
 
 let serial = 0;
 
-/** With an id of its own where nothing else marks a repeat: under a signature, its `jti` does. */
-function outcome(hasId: boolean): string {
+/** Unsigned ones have an id of their own: under a signature, its `jti` marks a repeat. */
+function outcome(isUnsigned: boolean): string {
   const number = serial++;
   return JSON.stringify({
     subject: `agent://bench/seller-${number % AGENTS}`,
-    reporter: REPORTER,
+    reporter: isUnsigned ? KEYLESS_REPORTER : REPORTER,
     outcome: number % 9 === 0 ? 0 : 1,
     stakes: 1 + (number % 500),
     grade: "counterparty",
-    ...(hasId ? { id: `b${process.pid}-${number}` } : {}),
+    ...(isUnsigned ? { id: `b${process.pid}-${number}` } : {}),
   });
 }
 
@@ -95,7 +97,7 @@ function waysOf(url: URL, scale: Scale, reporter: Reporter): Record<string, Way>
       outcomes,
       signature === undefined ? [] : [`x-jws-signature: ${signature}`],
     );
-  const batch = (hasId: boolean) => list(BATCH_OUTCOMES, () => outcome(hasId));
+  const batch = (isUnsigned: boolean) => list(BATCH_OUTCOMES, () => outcome(isUnsigned));
   const route = "/v1/outcomes/batch";
   const signedItem = () => {
     const body = outcome(false);
