@@ -1,7 +1,6 @@
 // Posts alerts of an outage as JSON to an address of the operations team. Never delays or changes an answer:
 // one attempt of at most two seconds, beside the requests.
-import { AGENT_ID_BYTES_MAX } from "../contract/limits.ts";
-import type { OutageAlert } from "./outage-alert.ts";
+import { type OutageAlert, shortenAgentId } from "./outage-alert.ts";
 import { callGlobalFetch, type FetchLike, logError, scheduleAfter } from "./runtime.ts";
 
 /** Where alerts are posted. */
@@ -56,7 +55,7 @@ export class AlertPoster {
       since,
       blocked_count: blockedCount,
       error: error.code,
-      agent_id: String(agentId).slice(0, AGENT_ID_BYTES_MAX),
+      agent_id: shortenAgentId(agentId),
       tool_level: toolLevel,
     });
     const timeout = new AbortController();

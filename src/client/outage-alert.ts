@@ -89,8 +89,7 @@ export class OutageAlerter {
 /** One line: count, since when, cause, and the newest blocked request. */
 function describeOutage(alert: OutageAlert): string {
   const { agentId, toolLevel, blockedCount, since, error } = alert;
-  // No service has checked the name: it may hold anything, at any length.
-  const newest = `newest: ${JSON.stringify(String(agentId).slice(0, AGENT_ID_BYTES_MAX))} at ${toolLevel}`;
+  const newest = `newest: ${JSON.stringify(shortenAgentId(agentId))} at ${toolLevel}`;
   return `trustrank: no verdict (${error.code}); ${countRequests(blockedCount)} since ${since}; ${newest}`;
 }
 
@@ -113,4 +112,9 @@ export function callSafely<Value>(
   } catch {
     // Observers must not change the decision.
   }
+}
+
+/** Text of an agent's name. No service has checked it: it may be anything, at any length. */
+export function shortenAgentId(agentId: unknown): string {
+  return String(agentId).slice(0, AGENT_ID_BYTES_MAX);
 }

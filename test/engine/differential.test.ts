@@ -128,7 +128,7 @@ test.each([
 });
 
 test("failures of regular reporters count as in the reference, isolated or among many", () => {
-  const outcome = fc.record({
+  const report = fc.record({
     reporter: fc.nat(5),
     isFailure: fc.constantFrom(true, true, true, false),
     gapMs: fc.integer({ min: 1000, max: 1_800_000 }),
@@ -136,7 +136,7 @@ test("failures of regular reporters count as in the reference, isolated or among
   // Regular at first; then most of them report failures.
   const streams = fc.tuple(
     fc.integer({ min: 40, max: 160 }),
-    fc.array(outcome, { minLength: 10, maxLength: 60 }),
+    fc.array(report, { minLength: 10, maxLength: 60 }),
   );
   let unusual = 0;
   fc.assert(

@@ -117,10 +117,10 @@ describe("the first start over old evidence", () => {
 
 describe("the schedule", () => {
   it("is due on Mondays at 03:00 UTC", async () => {
-    const { kaizen, close } = await openOver(await oldEvidence(), "2026-06-03T00:00");
-    const next = new Date(kaizen.nextRunMs!);
+    const service = await openOver(await oldEvidence(), "2026-06-03T00:00");
+    const next = new Date(service.kaizen.nextRunMs!);
     expect([next.getUTCDay(), next.getUTCHours(), next.getUTCMinutes()]).toEqual([1, 3, 0]);
-    await close();
+    await service.close();
   });
 });
 
