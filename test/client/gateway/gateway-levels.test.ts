@@ -1,7 +1,7 @@
 // One paid read for an agent's tools of every level: what the cache serves is what the service would
 // have said, for any agent, policy, level and stakes, of verify, check and handshake.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
 import { DEFAULT_POLICY, type LevelPolicy, type Policy } from "../../../src/contract/policy.ts";
@@ -147,6 +147,10 @@ function openWorld(
   const client = new TrustRankClient({ baseUrl: "http://bureau", agentId, fetch: door.fetch });
   return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
 }
+
+// Thousands of gateways are asked: what each of them says of a flagged answer is tested elsewhere.
+beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
+afterEach(() => void vi.restoreAllMocks());
 
 describe("what the cache serves", () => {
   const served = { cached: 0, acrossLevels: 0, marked: 0 };

@@ -73,8 +73,15 @@ const SCORE_MEMBERS =
   /\b(score(?!:)|internal_score|effective_score|tier|risk_level|threshold_met|failure_(?!rate)\w+|max_stakes|verdict|regime)\b\W{1,4}[^,\s}]/;
 const AUTHZEN_DECISION = /"decision":(true|false)/;
 const SCORE_HEADERS = /^x-trust-(verdict|score|risk|reason|decision|max-stakes)/;
-/** Pages and counts that have the words, and nothing of any agent. */
-const SPEAKS_OF_SCORES = new Set(["query_schema", "metrics", "openapi", "docs"]);
+/** Pages, counts and minimum scores that have the words, and nothing of any agent. */
+const SPEAKS_OF_SCORES = new Set([
+  "query_schema",
+  "metrics",
+  "openapi",
+  "docs",
+  "policy_show",
+  "policy_set",
+]);
 
 /** Whether an answer tells of a score, in whichever format. */
 function tellsScore({ headers, text }: Answer): boolean {
