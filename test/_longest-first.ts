@@ -10,6 +10,8 @@ const LONGEST = [
   "crash/promotion-crash",
   "crash/crash",
   "bench/smoke",
+  "http/reads/metered-reads",
+  "attack/suite",
   "stream/failover",
   "gateways/haproxy",
   "gateways/nginx",
