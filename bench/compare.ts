@@ -34,6 +34,8 @@ const QUESTIONS = [
   ...VERIFY_KINDS.map((name) => ({ name, route: ROUTE, body: BODIES[name] })),
   { name: "list of 50 agents", route: "/v1/agents?limit=50", body: undefined },
 ];
+/** Beyond this lists wait for the store and are refused. */
+const LIST_CONNECTIONS_MAX = 4;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -109,8 +111,11 @@ async function compareHttp(trees: readonly string[]): Promise<Figures> {
       process.stderr.write(round < 0 ? "warming up\n" : `round ${round + 1} of ${roundCount}\n`);
       for (const { question, at, side } of shuffled(turns, random)) {
         const server = services[side]![at]!;
+        const isList = question.body === undefined;
+        const connections = Math.min(turn.connections, isList ? LIST_CONNECTIONS_MAX : Infinity);
         const asked = { ...question, server };
-        const { userUs, systemUs, perSecond } = await loadOnce(asked, turn);
+        const spent = await loadOnce(asked, { ...turn, connections });
+        const { userUs, systemUs, perSecond } = spent;
         if (round < 0) continue;
         add(figures, `${question.name}, CPU us`, side, userUs + systemUs);
         add(figures, `${question.name}, us a request`, side, 1e6 / perSecond);
