@@ -94,8 +94,9 @@ function makeRequest(kind: number, variant: number): Request {
       }),
     ],
     [0.1, () => ({ path: `/v1/agents/${id}`, count: paidAs("explain") })],
+    // Reads of the store, each of which takes as long as some twenty verdicts, are the fewest.
     [
-      0.06,
+      0.04,
       () => ({
         path: `/v1/agents?limit=${Math.floor(variant * 30)}&order=-score`,
         count: ({ status, json }) => (status === 200 ? { list: json.agents.length } : {}),
@@ -112,7 +113,7 @@ function makeRequest(kind: number, variant: number): Request {
     // One agent's: its name begins no other's.
     [0.01, () => ({ path: `/v1/agents?prefix=${AGENTS[39]}`, method: "HEAD", count: one("list") })],
     [
-      0.03,
+      0.02,
       () => ({
         path: `/v1/agents/${encodeURIComponent(other)}/history`,
         count: ({ status, json }) =>
@@ -142,7 +143,7 @@ function makeRequest(kind: number, variant: number): Request {
       () => ({ path: "/v1/check", body: { subject: "agent://", stakes: 5 }, count: one("check") }),
     ],
     [
-      0.01,
+      0.004,
       () => ({
         path: "/v1/query",
         body: { sql: variant < 0.5 ? "SELECT * FROM agents" : "SELECT error(agent) FROM agents" },
@@ -151,14 +152,14 @@ function makeRequest(kind: number, variant: number): Request {
       }),
     ],
     [
-      0.01,
+      0.004,
       () => ({
         path: "/v1/query",
         body: { sql: "SELECT count(*) FROM outcomes" },
         count: () => ({}),
       }),
     ],
-    [0.01, () => ({ path: "/v1/export/agents", count: one("export") })],
+    [0.004, () => ({ path: "/v1/export/agents", count: one("export") })],
   ];
   let left = kind;
   for (const [share, make] of steps) {
