@@ -23,7 +23,7 @@ const HOUR_MS: f64 = 3600000.0;
 const FAILURES_ALWAYS: f64 = 3.0;
 /** Less than this is rounding: of a cap that is used up, or of a weight that just fits. */
 const REST_MIN: f64 = 0.000001;
-/** Most that are told apart. */
+/** Most that ROW_CAPPED counts. */
 const CAPPED_MAX: u32 = 0xffff;
 /** A number of an incident: 29 bits of the hash of its tenant and name, 0 for none. */
 export const INCIDENT_MAX: u32 = 0x1fffffff;
@@ -99,7 +99,7 @@ export function takeHour(
   return counted;
 }
 
-/** Beyond what is told apart it is an outcome like others: none that was acknowledged goes uncounted. */
+/** Once ROW_CAPPED is full, a capped failure is counted as an outcome, so that the sum of both stays exact. */
 function countCapped(row: u32): void {
   const capped = <u32>load<u16>(row, ROW_CAPPED);
   if (capped < CAPPED_MAX) store<u16>(row, <u16>(capped + 1), ROW_CAPPED);

@@ -110,7 +110,7 @@ export const ROW_HOUR = 176; //              newest UTC hour of its incidents, a
 export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, before pairs thin it
 export const ROW_HOUR_FAILURE = 184; //      weight of that hour's failures, as folded
 export const ROW_CAPPED = 188; //       u16  failures that counted for nothing under an incident's cap
-export const ROW_FAILING = 190; //      u16  failing share of recent outcomes, however often reported, / 65535
+export const ROW_FAILING = 190; //      u16  failing share of recent outcomes before repetition thins them, / 65535
 
 // ROW_HOUR: hours since 1970, and above them how many of its failures were repeats.
 export const HOUR_REPEATS_SHIFT = 24;

@@ -12,7 +12,7 @@ import {
   WORD_LATEST_GAIN,
   WORD_VIEWER_GAIN,
 } from "./layout.ts";
-import { FAILING_UNIT, failingShare, repeatedWeight, streakWeight } from "./weight.ts";
+import { FAILING_UNIT, failingShare, failingShareWeight, streakWeight } from "./weight.ts";
 
 /** Bounds: of a run, of how unexpected one failure can be, and of how good a reporter's record. */
 const BROKEN_MAX: f64 = 12.0;
@@ -34,7 +34,7 @@ export function countStreaks(
   const gain = min(1.0, said * word(config, WORD_LATEST_GAIN));
   approach(subject + ROW_LATEST, y, gain);
   approach(reporter + ROW_REPORTED_LATEST, y, min(1.0, said * word(config, WORD_VIEWER_GAIN)));
-  const part = min(1.0, repeatedWeight() * word(config, WORD_FAILING_GAIN));
+  const part = min(1.0, failingShareWeight() * word(config, WORD_FAILING_GAIN));
   const failing = failingShare(subject);
   store<u16>(subject, <u16>(0.5 + (failing + part * (y - failing)) * FAILING_UNIT), ROW_FAILING);
   const broken = <f64>load<f32>(subject, ROW_BROKEN);

@@ -116,7 +116,7 @@ export function bookMasses(share: f64): void {
   if (bookedCount > 1) setPairMass(entry1, bookedCell, mass1 + room1 * share, bookedAt);
   if (bookedCount > 2) setPairMass(entry2, bookedCell, mass2 + room2 * share, bookedAt);
   spoken *= share;
-  repeated *= share;
+  shareWeight *= share;
   shareRoom(share);
 }
 
@@ -143,8 +143,8 @@ export function capWeight(
   unthinned = said;
   // What repetition leaves of it, for a streak: the operator's word is not thinned there by its mass.
   spoken = isFirstParty ? said : weight;
-  repeated = isSameFailure ? 0.0 : said;
-  if (isRepeat || (isOn && rho < word(config, WORD_UNTRUSTED_BELOW))) spoken = repeated = 0.0;
+  shareWeight = isSameFailure ? 0.0 : said;
+  if (isRepeat || (isOn && rho < word(config, WORD_UNTRUSTED_BELOW))) spoken = shareWeight = 0.0;
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
       weight = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, weight, WORD_POOL_CAP);
@@ -222,16 +222,16 @@ export function streakWeight(): f64 {
   return spoken;
 }
 
-// The same before its reporter's earlier words thin it; none for a failure after its failure.
-let repeated: f64 = 0.0;
+// The same before its reporter's earlier outcomes thin it; 0 for a failure after that reporter's failure.
+let shareWeight: f64 = 0.0;
 
 /**
- * Weight of the outcome weighed last in the failing share of the recent ones. What a reporter has
- * said before thins it not, or regular reporters could tell of no change; but of its failures in a
- * row only the first moves the share.
+ * Weight of the outcome weighed last in the failing share of the recent ones. It is not thinned by its
+ * reporter's earlier outcomes, which would hide a change that regular reporters see; of a reporter's
+ * failures in a row only the first counts.
  */
-export function repeatedWeight(): f64 {
-  return repeated;
+export function failingShareWeight(): f64 {
+  return shareWeight;
 }
 
 // Whether the stranger weighed last had said nothing of its subject before.
@@ -256,7 +256,7 @@ export function strangerWeight(
   seconds: u32,
 ): f64 {
   const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
-  spoken = repeated = 0.0;
+  spoken = shareWeight = 0.0;
   isRepeat = false;
   thinned = 1.0;
   beginMasses(cell, seconds);

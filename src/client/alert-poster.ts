@@ -78,7 +78,7 @@ export class AlertPoster {
     }
   }
 
-  /** Names the origin alone: the path of a webhook is often its secret. */
+  /** Names only the origin: the path of a webhook is often its secret. */
   #reportFailure(thrown: unknown): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;

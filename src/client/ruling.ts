@@ -12,7 +12,7 @@ import { findWeakerLeg } from "./verification.ts";
 /** Whatever the service answers with. */
 export type AnyVerdict = CheckResponse | HandshakeResponse | VerifyResponse;
 
-/** `due`: nobody has verified; an allowed answer is only marked. `failed` is denied with VERIFICATION_FAILED. */
+/** `due`: not verified yet; an allowed answer is only marked. `failed` is denied with VERIFICATION_FAILED. */
 export type VerificationState = "due" | "passed" | "failed";
 
 /** The ruling on a request, with its reason. */

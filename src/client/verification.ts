@@ -55,7 +55,7 @@ export function isVerificationDue(verdict: VerifiableVerdict): boolean {
   return word === "CHALLENGE" && reason !== "STAKES_NEED_APPROVAL" && verdict.review === undefined;
 }
 
-/** Asks the callback about the weaker leg. Never rejects: a failing callback has verified nobody. */
+/** Asks the callback about the weaker leg. Never rejects: a failing callback counts as not verified. */
 export async function verifyWeakerLeg<Call>(
   callback: VerificationCallback<Call>,
   verdict: VerifiableVerdict,

@@ -76,7 +76,7 @@ export class NamespaceOwners {
     return this.#owners.size;
   }
 
-  /** The owner's tenant; undefined where nobody owns it. */
+  /** The owner's tenant; undefined for a namespace without an owner. */
   findOwnerTenant(namespace: string): string | undefined {
     return this.#owners.get(namespace)?.tenant;
   }

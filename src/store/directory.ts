@@ -52,9 +52,11 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
   if (prefix !== undefined) where.push(`starts_with(agent, ${parameters.bind(prefix)})`);
   if (contains !== undefined) where.push(`contains(agent, ${parameters.bind(contains)})`);
   if (tier !== undefined) where.push(`tier = ${parameters.bind(tier)}`);
-  const total = `SELECT CAST(count(*) AS DOUBLE) FROM ${from} WHERE ${joinConditions(where)}`;
-  const asOf = "SELECT max(as_of_ms) FROM agent_rows";
-  const counting = [...parameters.values];
+  const [counted] = await connection.rows(
+    `SELECT CAST(count(*) AS DOUBLE), (SELECT max(as_of_ms) FROM agent_rows)
+     FROM ${from} WHERE ${joinConditions(where)}`,
+    parameters.values,
+  );
   const { column, isFalling } = AGENT_ORDER_COLUMNS[filter.order];
   if (after !== undefined) {
     const isBehind = `agent > ${parameters.bind(after.agent)}`;
@@ -65,17 +67,13 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
       where.push(`(${step} OR (${column} = ${value} AND ${isBehind}))`);
     }
   }
-  // One statement for a page: what a second costs is most of what a page does.
   const rows = await connection.rows(
-    `SELECT ${SCORE_COLUMNS.join(", ")}, (${total}), (${asOf}), CAST(${column} AS DOUBLE) FROM ${from}
+    `SELECT ${SCORE_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
      WHERE ${joinConditions(where)}
      ORDER BY ${column === NAME_ORDER_COLUMN ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
      LIMIT ${limit}`,
     parameters.values,
   );
-  const counted =
-    rows[0]?.slice(SCORE_COLUMNS.length) ??
-    (await connection.rows(`SELECT (${total}), (${asOf})`, counting))[0];
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
     agents: rows.map(parseAgentRow),

@@ -80,7 +80,7 @@ test("the contract's voices are the engine's", () => {
 });
 
 test("records fit their strides and the vocabularies match", () => {
-  expect(layout.ROW_CAPPED + 4).toBeLessThanOrEqual(layout.ROW_STRIDE);
+  expect(layout.ROW_FAILING + 2).toBeLessThanOrEqual(layout.ROW_STRIDE);
   expect(layout.ROW_STRIDE % 8).toBe(0);
   expect(layout.FEATURE_COUNT).toBe(FEATURES.length);
   // The policy's own reasons follow the engine's.

@@ -183,7 +183,7 @@ export class ReferenceFold {
       this.masses.wasRepeat = isRepeat;
       const { failing } = this.#agent(subject).streak;
       const isSame = this.masses.isSameFailure(pair, 1 - e.outcome);
-      this.masses.repeated = isRepeat || isSame ? 0 : said;
+      this.masses.shareWeight = isRepeat || isSame ? 0 : said;
       const alone = e.voice === 1 ? 1 : this.masses.isolated(pair, 1 - e.outcome, seconds, failing);
       const weight = (isRepeat ? 0.25 * said : said) * alone;
       this.masses.spoken = weight;
@@ -206,7 +206,7 @@ export class ReferenceFold {
     const isStranger = isForged || (flags & STANDING_BITS.believed) === 0;
     const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
     let weight = takePair(w * rho);
-    if (rho < c.untrusted_below) this.masses.spoken = this.masses.repeated = 0;
+    if (rho < c.untrusted_below) this.masses.spoken = this.masses.shareWeight = 0;
     if (rho < c.untrusted_below && weight > 0) {
       weight = take("strangers", weight, c.pool_cap);
       this.masses.unthinned = weight;

@@ -9,7 +9,7 @@ export class Masses {
   /** Weight of the last outcome as one of a row: what a vouched voice said, else what caps left. */
   spoken = 0;
   /** Weight of the last outcome in the failing share of recent ones: repetition does not thin it. */
-  repeated = 0;
+  shareWeight = 0;
   /** Weight of the last outcome in its hour: not thinned by what its reporter said before. */
   unthinned = 0;
   /** Share of the last weight taken that lies within the first unit of its source's mass. */
@@ -89,7 +89,7 @@ export class Masses {
     this.#pending = [];
     if (share === 0) return;
     this.spoken *= share;
-    this.repeated *= share;
+    this.shareWeight *= share;
     for (const { key, seconds, mass, room } of pending)
       this.#book(key, seconds, mass + room * share);
   }

@@ -30,7 +30,7 @@ interface Party {
 
 /**
  * Returns the praise in the outcome. `expected`: the log-odds of failure before it; `spoken`: its weight
- * as one of a row; `repeated`: in the failing share of recent ones.
+ * as one of a row; `shareWeight`: in the failing share of recent ones.
  */
 export function takeStreaks(
   c: ScoringConfig,
@@ -38,13 +38,13 @@ export function takeStreaks(
   reporter: Party,
   y: number,
   weight: number,
-  { spoken: said, repeated }: { readonly spoken: number; readonly repeated: number },
+  { spoken: said, shareWeight }: { readonly spoken: number; readonly shareWeight: number },
   expected: number,
 ): number {
   const own = subject.streak;
   const gain = Math.min(1, said * c.latest_gain!);
   own.latest = Math.fround(own.latest + gain * (y - own.latest));
-  const part = Math.min(1, repeated * c.failing_gain!);
+  const part = Math.min(1, shareWeight * c.failing_gain!);
   own.failing = Math.round((own.failing + part * (y - own.failing)) * 65_535) / 65_535;
   const surprise = Math.min(SURPRISE_MAX, Math.max(0, -expected));
   const broken = y === 1 ? own.broken + said * surprise : own.broken * (1 - gain);

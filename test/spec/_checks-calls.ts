@@ -15,10 +15,9 @@ import {
   send,
   TEST_AGENTS,
 } from "./_line-setting.ts";
+import { VERIFY, verifyBody } from "./_line-requests.ts";
 import { AGENTS } from "./_world.ts";
 
-const VERIFY = "/v1/trust/verify";
-const verifyBody = { agent_id: "agent://lines/any", action: "order.place", tool_level: "L2" };
 const outcomeBody = {
   reporter: "agent://lines/other",
   outcome: 1 as const,

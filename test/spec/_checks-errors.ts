@@ -16,9 +16,9 @@ import {
   send,
   TEST_AGENTS,
 } from "./_line-setting.ts";
+import { VERIFY } from "./_line-requests.ts";
 import { authorize, openGateway, SILENCE, underFault } from "./_line-gateway.ts";
 
-const VERIFY = "/v1/trust/verify";
 const { connect, escalate, refuse } = TEST_AGENTS;
 const buildBody = (agent_id: string, tool_level: ToolLevel = "L2") => ({
   agent_id,

@@ -1,36 +1,9 @@
 // Checks of sections 2.4 and 2.5: request and answer of a handshake (see _lines-fields.ts).
 import { expect } from "vitest";
-import type { HandshakeResponse } from "../../src/contract/schemas/scores.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../src/contract/vocabulary.ts";
-import { expectRefused, type LineChecks, SAMPLE_AGENTS, TEST_AGENTS } from "./_line-setting.ts";
-import { AGENTS, type Door } from "./_world.ts";
-
-const HANDSHAKE = "/v1/handshake";
-const handshakeBody = {
-  initiator: "agent://lines/any",
-  counterparty: "agent://lines/other",
-  stakes: 5,
-};
-
-/** Judged agents of every kind. */
-const EVERYONE = [...Object.values(AGENTS), ...SAMPLE_AGENTS, ...Object.values(TEST_AGENTS)];
-
-/** One handshake of two of the world's agents. */
-const shake = (door: Door, initiator: string, counterparty: string, stakes = 5) =>
-  door.handshake(initiator, counterparty, stakes);
-
-async function eachLeg(
-  door: Door,
-  look: (leg: HandshakeResponse["a_to_b"], whole: HandshakeResponse) => void,
-): Promise<void> {
-  for (const other of EVERYONE) {
-    for (const stakes of [0, 500]) {
-      const whole = await shake(door, AGENTS.trusted, other, stakes);
-      look(whole.a_to_b, whole);
-      look(whole.b_to_a, whole);
-    }
-  }
-}
+import { expectRefused, type LineChecks, TEST_AGENTS } from "./_line-setting.ts";
+import { BY_DECISION, eachLeg, HANDSHAKE, handshakeBody, shake } from "./_line-requests.ts";
+import { AGENTS } from "./_world.ts";
 
 export const LEG_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.4-initiator": {
@@ -100,12 +73,7 @@ export const LEG_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.5-decision": {
     async all(door) {
       const given = [];
-      for (const other of [
-        TEST_AGENTS.connect,
-        TEST_AGENTS.verification,
-        TEST_AGENTS.escalate,
-        TEST_AGENTS.refuse,
-      ])
+      for (const other of BY_DECISION)
         given.push((await shake(door, TEST_AGENTS.connect, other)).decision);
       expect(given).toEqual([...DECISIONS]);
     },
@@ -113,12 +81,7 @@ export const LEG_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.5-connected": {
     async all(door) {
       const given = [];
-      for (const other of [
-        TEST_AGENTS.connect,
-        TEST_AGENTS.verification,
-        TEST_AGENTS.escalate,
-        TEST_AGENTS.refuse,
-      ])
+      for (const other of BY_DECISION)
         given.push((await shake(door, TEST_AGENTS.connect, other)).connected);
       expect(given).toEqual([true, true, false, false]);
     },

@@ -1,6 +1,5 @@
 // Checks of sections 2.6 to 2.8: outcomes, verdicts of the client, and what is left open (see _lines-fields.ts).
 import { expect } from "vitest";
-import type { HandshakeResponse, VerifyRequest } from "../../src/contract/schemas/scores.ts";
 import { outcomeHook } from "../../src/client/reporting/outcome-hook.ts";
 import { generateSigningKey, signOutcome } from "../../src/client/reporting/sign.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
@@ -12,47 +11,20 @@ import {
   makeKey,
   newAgent,
   report,
-  SAMPLE_AGENTS,
   send,
   TEST_AGENTS,
 } from "./_line-setting.ts";
-import { AGENTS, type Door } from "./_world.ts";
-
-const VERIFY = "/v1/trust/verify";
-const OUTCOMES = "/v1/outcomes";
-const verifyBody: VerifyRequest = {
-  agent_id: "agent://lines/any",
-  action: "order.place",
-  tool_level: "L2",
-  context: {},
-};
-const outcomeBody = {
-  subject: "agent://lines/any",
-  reporter: "agent://lines/other",
-  outcome: 1,
-  stakes: 5,
-  grade: "counterparty",
-};
-
-/** Judged agents of every kind. */
-const EVERYONE = [...Object.values(AGENTS), ...SAMPLE_AGENTS, ...Object.values(TEST_AGENTS)];
-
-/** One handshake of two of the world's agents. */
-const shake = (door: Door, initiator: string, counterparty: string, stakes = 5) =>
-  door.handshake(initiator, counterparty, stakes);
-
-async function eachLeg(
-  door: Door,
-  look: (leg: HandshakeResponse["a_to_b"], whole: HandshakeResponse) => void,
-): Promise<void> {
-  for (const other of EVERYONE) {
-    for (const stakes of [0, 500]) {
-      const whole = await shake(door, AGENTS.trusted, other, stakes);
-      look(whole.a_to_b, whole);
-      look(whole.b_to_a, whole);
-    }
-  }
-}
+import {
+  BY_DECISION,
+  eachLeg,
+  EVERYONE,
+  outcomeBody,
+  OUTCOMES,
+  shake,
+  VERIFY,
+  verifyBody,
+} from "./_line-requests.ts";
+import { AGENTS } from "./_world.ts";
 
 export const OUTCOME_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.6-subject": {
@@ -195,13 +167,7 @@ export const OUTCOME_CHECKS: Readonly<Record<string, LineChecks>> = {
   },
   "2.7-connect-decision": {
     async client({ client }) {
-      const order = [
-        TEST_AGENTS.connect,
-        TEST_AGENTS.verification,
-        TEST_AGENTS.escalate,
-        TEST_AGENTS.refuse,
-      ];
-      const asked = order.map((agent) => client.check(agent, { stakes: 5 }));
+      const asked = BY_DECISION.map((agent) => client.check(agent, { stakes: 5 }));
       const given = (await Promise.all(asked)).map(({ decision }) => decision);
       expect(given).toEqual(["connect", "connect_with_verification", "escalate", "refuse"]);
       expect(DECISIONS).toEqual(given);

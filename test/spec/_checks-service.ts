@@ -21,16 +21,10 @@ import {
   send,
   TEST_AGENTS,
 } from "./_line-setting.ts";
+import { BY_DECISION, VERIFY } from "./_line-requests.ts";
 import { AGENTS, type Door } from "./_world.ts";
 
-const VERIFY = "/v1/trust/verify";
 const buildBody = (agent_id: string) => ({ agent_id, action: "order.place", tool_level: "L2" });
-const IN_ORDER = [
-  TEST_AGENTS.connect,
-  TEST_AGENTS.verification,
-  TEST_AGENTS.escalate,
-  TEST_AGENTS.refuse,
-];
 
 /** Decision between a clear agent and another. */
 const shake = (door: Door, other: string) => door.handshake(TEST_AGENTS.connect, other, 50);
@@ -252,7 +246,7 @@ export const SERVICE_CHECKS: Readonly<Record<string, LineChecks>> = {
   "3-decisions": {
     async all(door) {
       const given = [];
-      for (const agent of IN_ORDER) given.push((await door.check(agent, 50)).decision);
+      for (const agent of BY_DECISION) given.push((await door.check(agent, 50)).decision);
       expect(given).toEqual(["connect", "connect_with_verification", "escalate", "refuse"]);
       expect(given).toEqual([...DECISIONS]);
     },

@@ -1,7 +1,6 @@
 // Checks of sections 2.1 to 2.3: agent identifiers, request and answer of verify (see _lines-fields.ts).
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import type { VerifyRequest } from "../../src/contract/schemas/scores.ts";
 import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import {
   ask,
@@ -12,41 +11,22 @@ import {
   makeKey,
   newAgent,
   report,
-  SAMPLE_AGENTS,
   send,
   TEST_AGENTS,
 } from "./_line-setting.ts";
-import { AGENTS, type Door } from "./_world.ts";
+import {
+  EVERYONE,
+  HANDSHAKE,
+  handshakeBody,
+  outcomeBody,
+  OUTCOMES,
+  shake,
+  VERIFY,
+  verifyBody,
+} from "./_line-requests.ts";
+import { AGENTS } from "./_world.ts";
 
-const VERIFY = "/v1/trust/verify";
-const HANDSHAKE = "/v1/handshake";
-const OUTCOMES = "/v1/outcomes";
-const verifyBody: VerifyRequest = {
-  agent_id: "agent://lines/any",
-  action: "order.place",
-  tool_level: "L2",
-  context: {},
-};
-const handshakeBody = {
-  initiator: "agent://lines/any",
-  counterparty: "agent://lines/other",
-  stakes: 5,
-};
-const outcomeBody = {
-  subject: "agent://lines/any",
-  reporter: "agent://lines/other",
-  outcome: 1,
-  stakes: 5,
-  grade: "counterparty",
-};
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
-
-/** Judged agents of every kind. */
-const EVERYONE = [...Object.values(AGENTS), ...SAMPLE_AGENTS, ...Object.values(TEST_AGENTS)];
-
-/** One handshake of two of the world's agents. */
-const shake = (door: Door, initiator: string, counterparty: string, stakes = 5) =>
-  door.handshake(initiator, counterparty, stakes);
 
 export const VERIFY_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.1-form": {

@@ -1,6 +1,12 @@
 // Port of the provenance assessor: findings on a request's content and sources (SPEC §2.2 context, §2.3
 // provenance_data), and the assessor without registered sources. Only positive evidence sets a flag: a digest
 // alone proves nothing about truth, and a source that is not registered is unknown, not false.
+import {
+  describeUnregisteredSources,
+  NO_SOURCES_SENTENCE,
+  NOT_ASSESSED_SENTENCE,
+  TEXT_NOT_CHECKED_SENTENCE,
+} from "../../contract/finding-sentences.ts";
 import type { VerifyContext, VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { FindingCode } from "../../contract/vocabulary.ts";
 
@@ -41,31 +47,23 @@ function createNeutralFinding(reasonCode: FindingCode, reason: string): Provenan
   });
 }
 
-const NOT_ASSESSED = createNeutralFinding(
-  "PROVENANCE_NOT_ASSESSED",
-  "The request names neither content nor sources, so nothing was assessed.",
+const NOT_ASSESSED = createNeutralFinding("PROVENANCE_NOT_ASSESSED", NOT_ASSESSED_SENTENCE);
+const NO_SOURCES = createNeutralFinding("NO_SOURCES", NO_SOURCES_SENTENCE);
+const NO_SOURCES_UNSEEN = createNeutralFinding(
+  "NO_SOURCES",
+  `${NO_SOURCES_SENTENCE} ${TEXT_NOT_CHECKED_SENTENCE}`,
 );
-const UNSEEN_TEXT =
-  " The request has only the content_hash of the text; the text itself was not checked.";
-const NO_SOURCES_REASON =
-  "The content cites no sources, so there was nothing to verify it against.";
-const NO_SOURCES = createNeutralFinding("NO_SOURCES", NO_SOURCES_REASON);
-const NO_SOURCES_UNSEEN = createNeutralFinding("NO_SOURCES", NO_SOURCES_REASON + UNSEEN_TEXT);
 
 function buildUnknownSourcesFinding(
   sources: readonly string[],
   isTextUnseen: boolean,
 ): ProvenanceFinding {
-  const count = sources.length;
-  const reason =
-    count === 1
-      ? "The cited source is not registered as evidence."
-      : `None of the ${count} cited sources is registered as evidence.`;
+  const reason = describeUnregisteredSources(sources.length);
   return {
     data: {
       is_hallucinated: false,
       source_verified: false,
-      reason: isTextUnseen ? reason + UNSEEN_TEXT : reason,
+      reason: isTextUnseen ? `${reason} ${TEXT_NOT_CHECKED_SENTENCE}` : reason,
       sources: sources.map((id) => ({ id, status: "SOURCE_UNKNOWN" })),
     },
     reasonCode: "SOURCE_UNKNOWN",

@@ -95,7 +95,7 @@ export class KeyRegistry {
   /**
    * Whether outcomes in the agent's name are taken only with its signature at `timeMs` (epoch ms):
    * while one of its keys verifies, and after the newest was revoked until another is registered, so
-   * that revoking a key lets nobody speak in its name unsigned.
+   * that revoking a key does not open its name to unsigned outcomes.
    */
   isSignatureNeeded(agent: string, timeMs: number): boolean {
     const keys = this.#byAgent.get(agent);

@@ -67,12 +67,11 @@ function buildReporterKeys(
   reporters: ReporterKeyLifecycle,
   options: ReporterKeysOptions,
 ): ReporterKeys {
-  const rules = { ...options };
   return {
     serviceId: reporters.serviceId,
     isSignatureRequired: reporters.isSignatureRequired,
     ...(options.intake === undefined ? {} : { intake: options.intake }),
-    parseSignedBody: (header, body) => new SignedBody(rules, header, body),
+    parseSignedBody: (header, body) => new SignedBody(options, header, body),
     mayBeForgotten: (header) => mayBeForgotten(header, options),
     issueNonce: (agent, principal) => reporters.issueNonce(agent, principal),
     gauges: () => reporters.gauges(),

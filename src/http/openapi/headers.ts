@@ -251,9 +251,9 @@ const GATEWAY_HEADERS: readonly ResponseHeader[] = [
   "X-Trust-Enforced",
   "X-Trust-Request-Id",
 ];
-/** Of those that are let through. */
+/** Of allowed requests. */
 export const ALLOWED_HEADERS: readonly ResponseHeader[] = [...GATEWAY_HEADERS, "X-Trust-Flagged"];
-/** Of those that are not let through. */
+/** Of denied requests. */
 export const DENIAL_HEADERS: readonly ResponseHeader[] = [...GATEWAY_HEADERS, "X-Trust-Review"];
 /** Answers that are a page for a browser. */
 export const PAGE_HEADERS: readonly ResponseHeader[] = [

@@ -35,7 +35,7 @@ export const AGENT_ROUTES: readonly Route[] = [
       tier: { description: "Only of this tier", values: TIERS },
       order: { description: "`name` by default; a minus: largest first", values: AGENT_ORDERS },
       after: { description: "`next` of the page before", example: "640~agent://acme/ledger-sync" },
-      limit: `${LIST_QUERY.limit}; 0 for the total alone, free without \`tier\``,
+      limit: `${LIST_QUERY.limit}; 0 for only the total, free without \`tier\``,
     },
     responses: { 200: { description: "The agents", schema: "AgentList" } },
     handle: listAgents,

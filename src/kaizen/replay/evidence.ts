@@ -254,7 +254,7 @@ export function replayJournal(
   });
 }
 
-/** Who signed outcome `i`; undefined: nobody. */
+/** Who signed outcome `i`; undefined for an unsigned one. */
 function findEvidenceKind(
   { signatures, imported }: OutcomeHistory,
   i: number,

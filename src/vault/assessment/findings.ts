@@ -1,4 +1,10 @@
 // Findings of an assessment: the shape for the bureau's provenance port, and the constant findings.
+import {
+  describeUnregisteredSources,
+  NO_SOURCES_SENTENCE,
+  NOT_ASSESSED_SENTENCE,
+  TEXT_NOT_CHECKED_SENTENCE,
+} from "../../contract/finding-sentences.ts";
 import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { FindingCode, SourceStatus } from "../../contract/vocabulary.ts";
@@ -32,13 +38,10 @@ interface FindingParts {
 }
 
 const QUOTE_LENGTH_MAX = 64;
-/** Follows the reason where a hash came alone: `source_verified` beside it is about the sources only. */
-const UNSEEN_TEXT =
-  " The request has only the content_hash of the text; the text itself was not checked.";
 
-/** Says in a finding of its own that the text itself was never seen. */
+/** Says in a finding that the text itself was not checked. */
 export function appendUnseenText({ data }: VaultFinding): void {
-  data.reason += UNSEEN_TEXT;
+  data.reason += ` ${TEXT_NOT_CHECKED_SENTENCE}`;
 }
 
 /** A piece of the caller's own text for a reason: one line, cut, in backticks. */
@@ -80,17 +83,14 @@ function createConstantFinding(
   return Object.freeze(made);
 }
 
-const NO_SOURCES_REASON =
-  "The content cites no sources, so there was nothing to verify it against.";
-
 export const CONSTANT_FINDINGS = {
-  notAssessed: createConstantFinding(
-    "PROVENANCE_NOT_ASSESSED",
-    "The request names neither content nor sources, so nothing was assessed.",
+  notAssessed: createConstantFinding("PROVENANCE_NOT_ASSESSED", NOT_ASSESSED_SENTENCE, "open"),
+  noSources: createConstantFinding("NO_SOURCES", NO_SOURCES_SENTENCE, "open"),
+  noSourcesUnseen: createConstantFinding(
+    "NO_SOURCES",
+    `${NO_SOURCES_SENTENCE} ${TEXT_NOT_CHECKED_SENTENCE}`,
     "open",
   ),
-  noSources: createConstantFinding("NO_SOURCES", NO_SOURCES_REASON, "open"),
-  noSourcesUnseen: createConstantFinding("NO_SOURCES", NO_SOURCES_REASON + UNSEEN_TEXT, "open"),
   contentFalse: createConstantFinding(
     "CONTENT_RECORDED_FALSE",
     "This content is recorded as false.",
@@ -110,15 +110,13 @@ export const CONSTANT_FINDINGS = {
   ),
 } as const;
 
-const formatNoneRegistered = (count: number): string =>
-  count === 1
-    ? "The cited source is not registered as evidence."
-    : `None of the ${count} cited sources is registered as evidence.`;
 /** By count, made once: the commonest sentence of an empty vault is not built for each reply. */
 const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) =>
-  formatNoneRegistered(n),
+  describeUnregisteredSources(n),
 );
-const NONE_REGISTERED_UNSEEN = NONE_REGISTERED.map((reason) => reason + UNSEEN_TEXT);
+const NONE_REGISTERED_UNSEEN = NONE_REGISTERED.map(
+  (reason) => `${reason} ${TEXT_NOT_CHECKED_SENTENCE}`,
+);
 
 /** No cited source is known. That is no sign against the caller, however full the vault is. */
 export function buildUnregisteredFinding(
