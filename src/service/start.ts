@@ -167,7 +167,7 @@ async function catchUpWithCluster(
   reporting: ReporterServices,
   log: Log,
 ): Promise<void> {
-  const { cluster, keyring, evidence, remote, clock } = ground;
+  const { cluster, keyring, evidence, remote } = ground;
   if (cluster === undefined) return;
   for (const payload of evidence.ledger.access)
     await keyring.applyReplicatedKey(parseStoredKey(payload));
@@ -175,7 +175,7 @@ async function catchUpWithCluster(
   keyring.appendChangesTo((stored) =>
     evidence.ledger.appendApiKey(Buffer.from(JSON.stringify(stored))),
   );
-  await cluster.caughtUp(clock.now);
+  await cluster.caughtUp();
   await keyring.waitForChanges();
 }
 

@@ -1,5 +1,6 @@
 // Figures of a node's place along the ordered log, and of what it put there, in memory that all threads
 // share: the stream thread writes, a request reads its age and a scrape the rest.
+import { type Moment, readMonotonicMs } from "../platform/moment.ts";
 import { DURATION_BOUNDS_SEC, type HistogramCounts, Histograms } from "../platform/histogram.ts";
 
 const APPLIED = 0;
@@ -24,10 +25,12 @@ const BYTES_MAX = BYTES + 1;
 const SHIPPED = BYTES_MAX + 1;
 const COLLECTED = SHIPPED + 1;
 const PARTS_BEHIND = COLLECTED + 1;
-const COUNT = PARTS_BEHIND + 1;
+/** Of the moment at `CAUGHT_UP`, on the monotonic clock. */
+const CAUGHT_UP_MONOTONIC = PARTS_BEHIND + 1;
+const COUNT = CAUGHT_UP_MONOTONIC + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
-/** So long after its leader was last heard of, in ms, a log counts as having none. */
+/** So long after the log's last proof of a leader, in ms, it counts as having none. */
 export const LEADER_SILENCE_MS_MAX = 4000;
 
 export class StreamMetrics {
@@ -53,7 +56,7 @@ export class StreamMetrics {
     return this.#numbers[KNOWN]!;
   }
 
-  /** When the log's servers last answered, epoch ms; 0 for never. */
+  /** When a majority of the log's servers last answered, epoch ms; 0 for never. */
   get answeredMs(): number {
     return this.#numbers[ANSWERED]!;
   }
@@ -61,11 +64,6 @@ export class StreamMetrics {
   /** How often the log was followed anew. */
   get followCount(): number {
     return this.#numbers[FOLLOWED]!;
-  }
-
-  /** When a server was last said to lead, epoch ms; 0 for never. */
-  get leaderSeenAtMs(): number {
-    return this.#numbers[LED]!;
   }
 
   /** Whether this node has a connection to a server of the log. */
@@ -118,18 +116,27 @@ export class StreamMetrics {
     return this.#published.counts(0);
   }
 
-  /** Whether the log had a leader a moment ago. */
-  hasLeader(nowMs: number): boolean {
-    return nowMs - this.leaderSeenAtMs <= LEADER_SILENCE_MS_MAX;
+  /** Whether a majority of the log's servers had a leader a moment ago. */
+  hasLeader(monotonicMs = readMonotonicMs()): boolean {
+    const ledMs = this.#numbers[LED]!;
+    return ledMs > 0 && monotonicMs - ledMs <= LEADER_SILENCE_MS_MAX;
+  }
+
+  /** The newest moment of which this node is known to have applied everything, on the monotonic clock; 0 for none. */
+  get caughtUpMonotonicMs(): number {
+    return this.#numbers[CAUGHT_UP_MONOTONIC]!;
   }
 
   /**
    * Age in ms of the newest moment at which this node is known to have applied everything that stood in
-   * the log: an upper bound of how old its answers are. Infinite before the first.
+   * the log: an upper bound of how old its answers are. Infinite before the first. The larger of the ages by the
+   * wall clock (`nowMs`, epoch ms) and the monotonic one.
    */
-  lagMs(nowMs: number): number {
+  lagMs(nowMs: number, monotonicMs = readMonotonicMs()): number {
     const caughtUpMs = this.#numbers[CAUGHT_UP]!;
-    return caughtUpMs === 0 ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - caughtUpMs);
+    if (caughtUpMs === 0) return Number.POSITIVE_INFINITY;
+    // Between the two writes of another thread, one of the two is old: the larger age is never too small.
+    return Math.max(0, nowMs - caughtUpMs, monotonicMs - this.caughtUpMonotonicMs);
   }
 
   set applied(seq: number) {
@@ -148,8 +155,9 @@ export class StreamMetrics {
     this.#numbers[FOLLOWED] = count;
   }
 
-  set leaderSeenAtMs(ms: number) {
-    this.#numbers[LED] = ms;
+  /** A majority of the log's servers had a leader at that moment of the monotonic clock. */
+  setLedAt(monotonicMs: number): void {
+    this.#numbers[LED] = Math.max(monotonicMs, this.#numbers[LED]!);
   }
 
   set appliedMessages(count: number) {
@@ -203,8 +211,10 @@ export class StreamMetrics {
     this.#published.add(0, ms / MS_PER_S);
   }
 
-  /** Everything that stood in the log at that moment (epoch ms) is applied. */
-  setCaughtUpAt(atMs: number): void {
-    this.#numbers[CAUGHT_UP] = Math.max(atMs, this.#numbers[CAUGHT_UP]!);
+  /** Everything that stood in the log at that moment is applied; an earlier one than the last says nothing. */
+  setCaughtUpAt({ epochMs, monotonicMs }: Moment): void {
+    if (monotonicMs <= this.caughtUpMonotonicMs) return;
+    this.#numbers[CAUGHT_UP] = epochMs;
+    this.#numbers[CAUGHT_UP_MONOTONIC] = monotonicMs;
   }
 }

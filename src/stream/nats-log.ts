@@ -6,12 +6,13 @@ import {
   jetstreamManager,
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
-import type { OutgoingMessage } from "../ledger/ordered/message.ts";
+import { type MessageId, type OutgoingMessage, TICK_RULES } from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
 import { NatsDecisionParts } from "./decisions/nats-parts.ts";
 import { followLog } from "./log-follower.ts";
 import {
   LogConnectionMonitor,
+  type AppendObserver,
   ClusterRefused,
   type Lease,
   type LogState,
@@ -40,6 +41,7 @@ import {
   buildStreamConfig,
   describeMissingStream,
   buildLogReplicas,
+  computeMajoritySilenceMs,
 } from "./nats-stream.ts";
 import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./retries.ts";
 
@@ -189,7 +191,11 @@ class NatsLog implements NatsOrderedLog {
     });
   }
 
-  async append(message: OutgoingMessage, deadlineMs: number, mayTry = () => true): Promise<number> {
+  async append(
+    message: OutgoingMessage,
+    deadlineMs: number,
+    observer: AppendObserver = {},
+  ): Promise<number> {
     const { origin, n, frames } = message;
     const options = {
       msgID: `${origin}:${n}`,
@@ -199,16 +205,30 @@ class NatsLog implements NatsOrderedLog {
     const until = performance.now() + deadlineMs;
     for (;;) {
       try {
-        const { seq } = await this.#client.publish(this.#subject, frames, options);
+        observer.onTry?.();
+        const { seq, duplicate } = await this.#client.publish(this.#subject, frames, options);
         // A repeat of one that the leader has not committed yet is answered, as a duplicate without a place.
+        if (seq > 0 && !duplicate) observer.onNew?.(seq);
         if (seq > 0) return seq;
         throw new Error("a majority of the servers has not taken the message");
       } catch (error) {
         if (isStreamFull(error)) throw createStreamFullError(error);
-        const isOver = this.#isClosed || !mayTry() || performance.now() + RETRY_MS > until;
+        const mayTry = !this.#isClosed && (observer.mayTry?.() ?? true);
+        const isOver = !mayTry || performance.now() + RETRY_MS > until;
         if (isOver) throw wrapAsStreamUnavailable(error);
         await pause(RETRY_MS);
       }
+    }
+  }
+
+  async appendTick(id: MessageId, timeout: number): Promise<number> {
+    const frames = new Uint8Array();
+    // Without an id by which the servers would know it again: none is answered as a repeat.
+    const headers = encodeMessageHeaders({ ...id, count: 0, frames, rules: TICK_RULES });
+    try {
+      return (await this.#client.publish(this.#subject, frames, { headers, timeout })).seq;
+    } catch (error) {
+      throw wrapAsStreamUnavailable(error);
     }
   }
 
@@ -236,7 +256,9 @@ class NatsLog implements NatsOrderedLog {
     const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
     const replicas = buildLogReplicas(cluster?.replicas);
-    return { firstSeq, lastSeq, bytes, bytesMax: Math.max(0, config.max_bytes), leader, replicas };
+    const majoritySilenceMs = computeMajoritySilenceMs(cluster?.replicas);
+    const bytesMax = Math.max(0, config.max_bytes);
+    return { firstSeq, lastSeq, bytes, bytesMax, leader, replicas, majoritySilenceMs };
   }
 
   #readStreamInfo() {

@@ -4,7 +4,7 @@ import {
   MESSAGE_BYTES_MAX,
   type OrderedMessage,
   type OutgoingMessage,
-  MESSAGE_RULES_VERSION,
+  FIRST_RULES,
 } from "../ledger/ordered/message.ts";
 import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
 import { buildMessageHeaders } from "./nats-connection.ts";
@@ -98,12 +98,27 @@ interface JetStreamPeer {
   readonly current: boolean;
   readonly offline?: boolean;
   readonly lag?: number;
+  /** Nanoseconds since the leader last heard of it. */
+  readonly active?: number;
 }
 
 export function buildLogReplicas(peers: readonly JetStreamPeer[] = []): LogReplica[] {
   return peers.map(({ name: server, current, offline, lag }) => {
     return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
   });
+}
+
+/**
+ * Ms since the leader last heard of a majority, itself among it: 0 where it is alone, infinite where too few are known.
+ * A leader that has lost the others does not know it for a while, and this grows.
+ */
+export function computeMajoritySilenceMs(peers: readonly JetStreamPeer[] = []): number {
+  const needed = Math.floor((peers.length + 1) / 2);
+  if (needed === 0) return 0;
+  const silences = peers.map(({ offline, active }) =>
+    offline === true || active === undefined ? Number.POSITIVE_INFINITY : active / 1e6,
+  );
+  return silences.toSorted((a, b) => a - b)[needed - 1]!;
 }
 
 const ORIGIN = "Tr-Origin";
@@ -119,12 +134,12 @@ interface DeliveredMessage {
   readonly data: Uint8Array;
 }
 
-export function encodeMessageHeaders({ origin, n, count }: OutgoingMessage) {
+export function encodeMessageHeaders({ origin, n, count, rules = FIRST_RULES }: OutgoingMessage) {
   return buildMessageHeaders({
     [ORIGIN]: origin,
     [NUMBER]: String(n),
     [COUNT]: String(count),
-    [MESSAGE_RULES]: String(MESSAGE_RULES_VERSION),
+    [MESSAGE_RULES]: String(rules),
   });
 }
 

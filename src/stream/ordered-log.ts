@@ -21,6 +21,18 @@ export interface LogState {
   readonly leader: string | undefined;
   /** The other servers that keep the log, as the leader has them. */
   readonly replicas?: readonly LogReplica[];
+  /** Ms since the leader last heard of a majority of them. */
+  readonly majoritySilenceMs?: number;
+}
+
+/** Who waits for a message to be appended. */
+export interface AppendObserver {
+  /** Asked before it is tried again. */
+  mayTry?(): boolean;
+  /** Told as each try begins. */
+  onTry?(): void;
+  /** Told that the newest try was acknowledged by a majority, and not as a repeat of an earlier one. */
+  onNew?(seq: number): void;
 }
 
 export interface LogReplica {
@@ -55,11 +67,16 @@ export interface OrderedLog {
   readonly polling: NodePolling;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
-   * `mayTry` is asked before it is tried again.
    * @returns its number in the log.
    * @throws StreamUnavailable after `deadlineMs` of tries.
    */
-  append(message: OutgoingMessage, deadlineMs: number, mayTry?: () => boolean): Promise<number>;
+  append(message: OutgoingMessage, deadlineMs: number, observer?: AppendObserver): Promise<number>;
+  /**
+   * Appends a message without records, once: a majority has acknowledged it.
+   * @returns its number in the log.
+   * @throws StreamUnavailable where that took longer than `timeoutMs`.
+   */
+  appendTick(id: MessageId, timeoutMs: number): Promise<number>;
   /**
    * Hands over the messages from `from` on, in order, without a hole, until stopped. `take` may be
    * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server. `last` is

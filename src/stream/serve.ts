@@ -1,13 +1,21 @@
 // Work of the stream thread: hands the ledger's messages to the log, the log's messages to the ledger, and
 // watches how far behind this node is. A thread of its own, because the ledger's waits for the disk.
 import type { MessagePort } from "node:worker_threads";
-import type { OrderedMessage, FromStream, ToStream } from "../ledger/ordered/message.ts";
+import {
+  type AppliedMessage,
+  FIRST_RULES,
+  MESSAGE_RULES_VERSION,
+  type OrderedMessage,
+  type FromStream,
+  type ToStream,
+} from "../ledger/ordered/message.ts";
+import type { Moment } from "../platform/moment.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import { JobLeases } from "./leases.ts";
-import { FreshnessProbes } from "./freshness-probes.ts";
-import type { LogState, OrderedLog } from "./ordered-log.ts";
+import { FreshnessProofs } from "./freshness.ts";
+import type { AppendObserver, LogState, OrderedLog } from "./ordered-log.ts";
 import {
   CheckpointHistory,
   type ClusterView,
@@ -22,6 +30,8 @@ const APPEND_DEADLINE_MS = 10_000;
 const FAILURE_MS_MIN = 5000;
 /** Interval between two questions for the log's newest message. */
 const PROBE_INTERVAL_MS = 500;
+/** Interval between two looks whether a tick is due. */
+const TICK_LOOK_INTERVAL_MS = 200;
 /** Interval between two reports to the other nodes. */
 const REPORT_INTERVAL_MS = 5000;
 /** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
@@ -63,7 +73,10 @@ export interface StreamServeOptions {
   readonly jobs: readonly ClusterJob[];
   /** Messages kept behind the slowest node; undefined: none is removed. */
   readonly keep: number | undefined;
+  /** Epoch ms. */
   readonly clock: () => number;
+  /** Ms of a clock that is never set. */
+  readonly monotonic: () => number;
   readonly tell: (event: StreamEvent) => void;
   /** Called once the ledger has let go. */
   readonly closed: () => void;
@@ -77,7 +90,7 @@ export function serveStream(options: StreamServeOptions): void {
 class StreamServer {
   readonly #options: StreamServeOptions;
   readonly #checkpoints = new CheckpointHistory();
-  readonly #probes = new FreshnessProbes();
+  readonly #proofs: FreshnessProofs;
   readonly #leases: JobLeases;
   readonly #availability: LogAvailability;
   readonly #agreement: AgreementMonitor;
@@ -98,7 +111,12 @@ class StreamServer {
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
-    this.#availability = new LogAvailability(options.clock());
+    this.#availability = new LogAvailability(options.monotonic());
+    this.#proofs = new FreshnessProofs({
+      ...options,
+      readMoment: () => this.#readMoment(),
+      acknowledged: (at, seq) => this.#recordAcknowledged(at, seq),
+    });
     this.#agreement = new AgreementMonitor(options.figures, options.tell);
     this.#retention = new LogRetention(options);
     const changed = (job: ClusterJob, isHeld: boolean) =>
@@ -113,12 +131,13 @@ class StreamServer {
     const look = () => void this.#probeLog();
     this.#timers = [
       setInterval(look, PROBE_INTERVAL_MS),
+      setInterval(() => this.#proofs.tickIfDue(), TICK_LOOK_INTERVAL_MS),
       setInterval(() => void this.#publishReport(), REPORT_INTERVAL_MS),
     ];
-    const { log, figures, clock } = this.#options;
+    const { log, figures, monotonic } = this.#options;
     log.link.onChange = () => {
       figures.setConnection(log.link);
-      this.#availability.setConnected(log.link.isUp, clock());
+      this.#availability.setConnected(log.link.isUp, monotonic());
     };
     log.link.onChange();
     look();
@@ -133,25 +152,39 @@ class StreamServer {
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
-    const { log, origin, figures, clock } = this.#options;
+    const { log, origin, figures, monotonic } = this.#options;
     if (this.#updateAvailability()) return this.#refuse(n);
-    const [startedMs, startedAt] = [clock(), performance.now()];
+    const startedMs = monotonic();
     try {
-      const mayTry = () => !this.#updateAvailability();
       this.#inFlight.add(n);
-      const seq = await log.append({ origin, n, count, frames }, APPEND_DEADLINE_MS, mayTry);
-      figures.known = seq;
-      figures.recordPublishMs(performance.now() - startedAt);
-      this.#availability.recordAppend(clock());
+      // The first message of a log tells its rules, whoever sends it.
+      const rules = this.#proofs.rules === FIRST_RULES ? FIRST_RULES : MESSAGE_RULES_VERSION;
+      const message = { origin, n, count, frames, rules };
+      figures.known = await log.append(message, APPEND_DEADLINE_MS, this.#observeAppend());
+      figures.recordPublishMs(monotonic() - startedMs);
       // Given up, it is applied all the same; whoever waited repeats it and learns of it.
       if (this.#inFlight.delete(n)) this.#send({ kind: "published", n });
     } catch (error) {
       if (!this.#inFlight.delete(n)) return;
-      if (clock() - startedMs >= FAILURE_MS_MIN) this.#availability.recordAppendFailure(clock());
+      const nowMs = monotonic();
+      if (nowMs - startedMs >= FAILURE_MS_MIN) this.#availability.recordAppendFailure(nowMs);
       const detail = (error as Error).message;
       this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
       this.#refuse(n);
     }
+  }
+
+  #observeAppend(): AppendObserver {
+    let begun = this.#readMoment();
+    return {
+      mayTry: () => !this.#updateAvailability(),
+      onTry: () => {
+        begun = this.#readMoment();
+      },
+      onNew: (seq) => {
+        this.#proofs.add(begun, seq);
+      },
+    };
   }
 
   #refuse(n: number): void {
@@ -161,9 +194,9 @@ class StreamServer {
 
   /** Whether messages are refused at once; told where that changes. */
   #updateAvailability(): boolean {
-    const { figures, clock, tell } = this.#options;
+    const { figures, clock, monotonic, tell } = this.#options;
     const nowMs = clock();
-    const why = this.#availability.describeOutage(nowMs);
+    const why = this.#availability.describeOutage(monotonic());
     const sinceMs = figures.unavailableSinceMs;
     if (why !== undefined && sinceMs === 0) {
       figures.unavailableSinceMs = nowMs;
@@ -179,8 +212,9 @@ class StreamServer {
     return why !== undefined;
   }
 
-  #follow({ from, last }: ToStream & { kind: "follow" }): void {
+  #follow({ from, last, rules }: ToStream & { kind: "follow" }): void {
     const { log, figures } = this.#options;
+    this.#proofs.rules = rules;
     this.#following?.stop();
     this.#resume();
     this.#followedFrom = from;
@@ -211,8 +245,9 @@ class StreamServer {
     return Math.max(this.#options.figures.applied, this.#followedFrom > 1 ? this.#followedFrom : 0);
   }
 
-  #recordApplied({ seq, lsn, chain, table }: ToStream & { kind: "applied" }): void {
+  #recordApplied({ seq, lsn, chain, table, rules }: AppliedMessage): void {
     const { figures } = this.#options;
+    this.#proofs.rules = rules;
     figures.appliedMessages += Math.max(0, seq - this.#appliedSeq);
     figures.applied = seq;
     this.#lastCommit = { lsn, chain };
@@ -221,28 +256,38 @@ class StreamServer {
       this.#unappliedBytes -= this.#unapplied.shift()!.bytes;
     }
     if (this.#unappliedBytes <= UNAPPLIED_BYTES_MAX / 2) this.#resume();
-    this.#settleProbes();
+    this.#settleProofs();
   }
 
   async #probeLog(): Promise<void> {
-    const { log, figures, clock } = this.#options;
-    const atMs = clock();
+    const { log, figures } = this.#options;
+    const at = this.#readMoment();
     this.#updateAvailability();
     try {
       const state = await log.readState();
-      figures.answeredMs = clock();
-      if (state.leader !== undefined) {
-        figures.leaderSeenAtMs = figures.answeredMs;
-        this.#availability.recordLeader(figures.answeredMs);
-      }
       figures.known = state.lastSeq;
       figures.size = state;
-      this.#probes.add(atMs, state.lastSeq);
-      this.#settleProbes();
+      this.#proofs.addState(at, state);
       this.#checkMissingMessages(state);
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
+  }
+
+  #readMoment(): Moment {
+    const { clock, monotonic } = this.#options;
+    return { epochMs: clock(), monotonicMs: monotonic() };
+  }
+
+  /** A majority of the servers had a leader at that moment, and the log a message at that place. */
+  #recordAcknowledged({ epochMs, monotonicMs }: Moment, seq: number): void {
+    const { figures } = this.#options;
+    figures.known = seq;
+    figures.answeredMs = Math.max(epochMs, figures.answeredMs);
+    figures.setLedAt(monotonicMs);
+    this.#availability.recordAcknowledged(monotonicMs);
+    this.#updateAvailability();
+    this.#settleProofs();
   }
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
@@ -259,10 +304,10 @@ class StreamServer {
     this.#options.tell({ kind: "diverged", detail });
   }
 
-  #settleProbes(): void {
+  #settleProofs(): void {
     const { figures } = this.#options;
-    const atMs = this.#probes.takeReached(figures.applied);
-    if (atMs !== undefined) figures.setCaughtUpAt(atMs);
+    const at = this.#proofs.takeReached(figures.applied);
+    if (at !== undefined) figures.setCaughtUpAt(at);
   }
 
   async #publishReport(): Promise<void> {
@@ -281,7 +326,6 @@ class StreamServer {
     };
     try {
       await log.publishReport(node, own);
-      this.#availability.recordReport(own.atMs);
       const view = await readClusterView(log);
       this.#options.tell({ kind: "view", view });
       this.#agreement.compareReports(node, own, view);

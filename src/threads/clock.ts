@@ -8,19 +8,13 @@ import {
   SteadyClock,
   type ClockSources,
 } from "../platform/steady-clock.ts";
+import { readMonotonicMs } from "../platform/moment.ts";
 
 const CLOCK_DATA_KEY = "trustrank.clock";
 
-/** The origin of `performance.now` is another one on every thread; that of `hrtime` is not. */
-function createProcessMonotonicClock(): () => number {
-  const [seconds, nanoseconds] = process.hrtime();
-  const originMs = seconds * 1000 + nanoseconds / 1e6 - performance.now();
-  return () => originMs + performance.now();
-}
-
 const processClockSources: ClockSources = {
   wall: Date.now,
-  monotonic: createProcessMonotonicClock(),
+  monotonic: readMonotonicMs,
 };
 
 /** Makes the clock of this process; threads started from now on have the same. */

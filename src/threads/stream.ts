@@ -11,6 +11,7 @@ import { type ClusterJob, StreamMetrics } from "../stream/metrics.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
+import { readMonotonicMs } from "../platform/moment.ts";
 import { openThreadClock } from "./clock.ts";
 
 /** Start data of the thread. */
@@ -82,7 +83,8 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
       send(event);
     };
     const closed = () => void decisions.close().finally(() => parent.close());
-    serveStream({ ...rest, log, port, figures, clock, tell, closed });
+    const monotonic = readMonotonicMs;
+    serveStream({ ...rest, log, port, figures, clock, monotonic, tell, closed });
     tell({ kind: "ready", generation: log.generation });
   } catch (error) {
     send({ kind: "refused", detail: (error as Error).message });

@@ -2,9 +2,12 @@
 import {
   type OrderedMessage,
   type OutgoingMessage,
-  MESSAGE_RULES_VERSION,
+  type MessageId,
+  FIRST_RULES,
+  TICK_RULES,
 } from "../../src/ledger/ordered/message.ts";
 import {
+  type AppendObserver,
   type LogConnectionState,
   type Lease,
   type LogState,
@@ -39,6 +42,8 @@ export class MemoryLog implements OrderedLog {
   leftOut: number | undefined;
   readonly followedFrom: number[] = [];
   lost = 0;
+  /** Rules of the log: those of the first know no ticks. */
+  rules = FIRST_RULES;
   /** First place that is kept. */
   first = 1;
   readonly #followers = new Set<Follower>();
@@ -52,25 +57,31 @@ export class MemoryLog implements OrderedLog {
   /** Each message that waits is tried again, if it may be. */
   again = () => {};
 
-  append(
-    message: OutgoingMessage,
-    deadlineMs = 0,
-    mayTry: () => boolean = () => true,
-  ): Promise<number> {
+  append(message: OutgoingMessage, deadlineMs = 0, observer: AppendObserver = {}): Promise<number> {
     this.tries++;
     if (this.isStanding) {
       return new Promise((resolve, reject) => {
         const before = this.again;
         this.again = () => {
           before();
-          if (mayTry()) resolve(this.append(message, deadlineMs, mayTry));
+          if (observer.mayTry?.() ?? true) resolve(this.append(message, deadlineMs, observer));
           else reject(new StreamUnavailable("given up"));
         };
       });
     }
     if (this.isRefusing) return Promise.reject(new StreamUnavailable("refused by the test"));
+    observer.onTry?.();
     const seq = this.#store(message);
     if (this.isDoubling) this.#store(message);
+    observer.onNew?.(seq);
+    void this.pump();
+    return Promise.resolve(seq);
+  }
+
+  appendTick(id: MessageId): Promise<number> {
+    if (this.isRefusing || this.isStanding || this.rules < TICK_RULES)
+      return Promise.reject(new StreamUnavailable("refused by the test"));
+    const seq = this.#store({ ...id, count: 0, frames: new Uint8Array() });
     void this.pump();
     return Promise.resolve(seq);
   }
@@ -83,7 +94,7 @@ export class MemoryLog implements OrderedLog {
       frames,
       seq,
       timeMs: this.#timeMs + seq,
-      rules: MESSAGE_RULES_VERSION,
+      rules: this.rules,
     });
     return seq;
   }

@@ -40,6 +40,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     keep: undefined,
     figures,
     clock: () => NOW_MS,
+    monotonic: () => NOW_MS,
     tell: (event) => {
       if (event.kind !== "view") events.push(event);
     },

@@ -35,6 +35,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     jobs: [],
     keep: undefined,
     clock: () => (nowMs += 1) + pass.ms,
+    monotonic: () => (nowMs += 1) + pass.ms,
     tell: (event) => {
       if (event.kind !== "view") events.push(event);
     },
@@ -116,17 +117,18 @@ test("while the log is away nothing is tried, and what is under way is given up"
 
 test("a log that nobody leads is away after a while, until somebody does", async () => {
   const { log, pass, offer, answers, figures } = start();
-  await expect.poll(() => figures.followCount).toBe(1);
+  offer([recordOf(1)]);
+  await expect.poll(() => figures.applied).toBe(1);
   log.leader = undefined;
   pass.ms += 4000;
   await vi.advanceTimersByTimeAsync(500);
   expect(figures.unavailableSinceMs).toBeGreaterThan(0);
-  offer([recordOf(1)]);
-  await expect.poll(() => answers).toEqual([["a", [VERDICT_LOG_UNAVAILABLE]]]);
+  offer([recordOf(2)]);
+  await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_LOG_UNAVAILABLE]]);
   log.leader = "memory";
   await vi.advanceTimersByTimeAsync(500);
-  offer([recordOf(2)]);
-  await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
+  offer([recordOf(3)]);
+  await expect.poll(() => answers[2]).toEqual(["a", [VERDICT_RECORDED]]);
 });
 
 test("a message that a reading left out is read again", async () => {
@@ -176,13 +178,13 @@ test("what the ledger has not applied is bounded", async () => {
     given.push(...message.messages.map(({ seq }) => seq)),
   );
   const send = (message: ToStream) => port.postMessage(message);
-  send({ kind: "follow", from: 1 });
+  send({ kind: "follow", from: 1, rules: 0 });
   await expect.poll(() => given.length).toBe(9);
-  send({ kind: "applied", seq: 3, lsn: 1, chain: "" });
+  send({ kind: "applied", seq: 3, lsn: 1, chain: "", rules: 1 });
   // Followed anew while it waits: it neither hangs nor hands over what is not due.
-  send({ kind: "follow", from: 4 });
+  send({ kind: "follow", from: 4, rules: 1 });
   await expect.poll(() => given.slice(9)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
-  send({ kind: "applied", seq: 12, lsn: 1, chain: "" });
+  send({ kind: "applied", seq: 12, lsn: 1, chain: "", rules: 1 });
   await expect.poll(() => given.at(-1)).toBe(20);
   send({ kind: "close" });
   port.close();

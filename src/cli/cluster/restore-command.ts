@@ -3,7 +3,11 @@
 import { existsSync } from "node:fs";
 import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
-import { type OrderedMessage, formatLogBeginning } from "../../ledger/ordered/message.ts";
+import {
+  MESSAGE_RULES_VERSION,
+  type OrderedMessage,
+  formatLogBeginning,
+} from "../../ledger/ordered/message.ts";
 import {
   extendToLongest,
   selectLongestJournal,
@@ -65,7 +69,8 @@ function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): vo
 async function appendFirstMessage(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
   const origin = formatLogBeginning({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
   const none = new Uint8Array();
-  const seq = await log.append({ origin, n: 1, count: 0, frames: none }, APPEND_MS);
+  const rules = MESSAGE_RULES_VERSION;
+  const seq = await log.append({ origin, n: 1, count: 0, frames: none, rules }, APPEND_MS);
   if (seq !== 1) throw new CommandFailure("a node writes to the log already: stop all nodes");
   return new Promise((resolve) => {
     const following = log.follow(1, (message) => {

@@ -23,6 +23,7 @@ import {
   parseLogBeginning,
   encodeStreamMark,
   buildStreamMark,
+  leavesMark,
   type OrderedMessage,
   MESSAGE_RULES_VERSION,
 } from "./message.ts";
@@ -96,6 +97,7 @@ export class OrderedApplier {
   /** @throws StreamHole, RulesUnknown, JournalBroken, OwnershipLost. */
   applyMessages(messages: readonly OrderedMessage[]): AppliedMessages {
     const { journal, figures } = this.#parts;
+    const beforeLsn = journal.lsn;
     const applied: CommitResult[][] = [];
     let isFull = false;
     try {
@@ -108,7 +110,8 @@ export class OrderedApplier {
       journal.sync();
     }
     const count = applied.reduce((sum, results) => sum + results.length, 0);
-    if (applied.length > 0) figures?.countCommit(count, journal.lastSyncDurationMs, journal.lsn);
+    if (journal.lsn > beforeLsn)
+      figures?.countCommit(count, journal.lastSyncDurationMs, journal.lsn);
     const events = this.#events;
     this.#events = [];
     return { applied, events, isFull };
@@ -124,6 +127,10 @@ export class OrderedApplier {
       );
     }
     this.#assertLogContinuesJournal(message);
+    if (!leavesMark(message)) {
+      state.progress.passTick(message.seq);
+      return [];
+    }
     // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
     // by its digest the same.
     const bytes = Buffer.from(message.frames);

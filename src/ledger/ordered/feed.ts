@@ -147,7 +147,7 @@ export class OrderedFeed {
 
   #receiveOne(message: FromStream): void {
     if (message.kind === "ordered") {
-      const messages = message.messages.map(blankInvalidMessage);
+      const { messages } = message;
       const due = this.#options.core.progress.seq + 1;
       if (this.#isSeeking && (this.#retry !== undefined || messages[0]!.seq > due)) return;
       this.#isSeeking = false;
@@ -201,13 +201,14 @@ export class OrderedFeed {
     }, RETRY_MS);
   }
 
-  /** Without those that are applied already; the last of them must be what the journal says. */
-  #selectUnapplied(messages: readonly OrderedMessage[]): OrderedMessage[] {
-    const { mark } = this.#options.core.progress;
-    if (mark === undefined) return [...messages];
+  /** Without those that are applied already; the last of them with a mark must be what the journal says. */
+  #selectUnapplied(arrived: readonly OrderedMessage[]): OrderedMessage[] {
+    const { mark, seq: appliedSeq, rulesLevel } = this.#options.core.progress;
+    const messages = arrived.map((message) => blankInvalidMessage(message, rulesLevel));
+    if (mark === undefined) return messages;
     const same = messages.find(({ seq }) => seq === mark.seq);
     if (same !== undefined && digestMessage(same) !== mark.sha) throw createForkDamage(mark.seq);
-    return messages.filter(({ seq }) => seq > mark.seq);
+    return messages.filter(({ seq }) => seq > appliedSeq);
   }
 
   #settleApplied(
@@ -242,6 +243,7 @@ export class OrderedFeed {
       lsn: lastCommit.lsn,
       chain,
       table,
+      rules: progress.rulesLevel,
     };
     if (this.#heldReports.length > 0) this.#heldReports.push(applied);
     else this.#post(applied);
@@ -272,12 +274,12 @@ export class OrderedFeed {
     if (queue.length === 0) this.#byPort.delete(port);
   }
 
-  /** From the last message applied on: it is compared with what the journal says of it. */
+  /** From the last message with a mark on: it is compared with what the journal says of it. */
   #requestLog(): void {
     this.#arrived = [];
     this.#isSeeking = true;
-    const { mark: last, seq } = this.#options.core.progress;
-    this.#post({ kind: "follow", from: Math.max(1, seq), last });
+    const { mark: last, rulesLevel } = this.#options.core.progress;
+    this.#post({ kind: "follow", from: last?.seq ?? 1, last, rules: rulesLevel });
   }
 
   #post(message: ToStream): void {
@@ -287,7 +289,7 @@ export class OrderedFeed {
 
 /**
  * Messages of the next group: without a hole, as far as the next checkpoint, where nodes compare their
- * chains.
+ * chains, and the first by itself, which tells by which rules those behind it are read.
  */
 function countGroupMessages(messages: readonly OrderedMessage[]): number {
   const first = messages[0]!.seq;
@@ -296,7 +298,7 @@ function countGroupMessages(messages: readonly OrderedMessage[]): number {
     0,
     hole < 0 ? APPLY_MESSAGES_MAX : Math.min(hole, APPLY_MESSAGES_MAX),
   );
-  const checkpoint = some.findIndex(({ seq }) => seq % CHECKPOINT_MESSAGES === 0);
+  const checkpoint = some.findIndex(({ seq }) => seq === 1 || seq % CHECKPOINT_MESSAGES === 0);
   return checkpoint < 0 ? some.length : checkpoint + 1;
 }
 

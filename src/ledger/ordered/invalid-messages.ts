@@ -8,11 +8,18 @@ import {
   readPayloadLength,
   PAYLOAD_BYTES_MAX,
 } from "../../journal/format.ts";
-import { parseLogBeginning, type OrderedMessage, MESSAGE_RULES_VERSION } from "./message.ts";
+import {
+  parseLogBeginning,
+  FIRST_RULES,
+  isTick,
+  type OrderedMessage,
+  MESSAGE_RULES_VERSION,
+  TICK_RULES,
+} from "./message.ts";
 
 const ORIGIN_PATTERN = /^\S{1,256}$/;
 /** Of every stray message, in place of what it says. */
-const BLANK_MESSAGE = { origin: "", n: 0, count: 0, rules: MESSAGE_RULES_VERSION } as const;
+const BLANK_MESSAGE = { origin: "", n: 0, count: 0, rules: FIRST_RULES } as const;
 /** Frames that a journal makes itself. */
 const JOURNAL_ONLY_KINDS: ReadonlySet<number> = new Set([
   FRAME_KINDS.commit,
@@ -22,18 +29,18 @@ const JOURNAL_ONLY_KINDS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The message as it is to be applied: itself, or an empty one in its place. Decided by its bytes alone. One
- * of higher rules is left as it is: its frames may be of kinds that are not known here.
+ * The message as it is to be applied: itself, or an empty one in its place. Decided by its bytes and the rules of
+ * the log before it (0 for none). One of higher rules is left as it is: its frames may be of kinds that are not known
+ * here.
  */
-export function blankInvalidMessage(message: OrderedMessage): OrderedMessage {
+export function blankInvalidMessage(message: OrderedMessage, rulesLevel: number): OrderedMessage {
   const { origin, n, count, rules, seq, timeMs } = message;
   if (parseLogBeginning(message) !== undefined) return message;
-  const isNamed =
-    ORIGIN_PATTERN.test(origin) &&
-    isPositiveInteger(n) &&
-    isPositiveInteger(count) &&
-    isPositiveInteger(rules);
-  if (isNamed && (rules > MESSAGE_RULES_VERSION || countFramesOrNaN(message.frames) === count))
+  const isNamed = ORIGIN_PATTERN.test(origin) && isPositiveInteger(n) && isPositiveInteger(rules);
+  const mayTick = seq === 1 || rulesLevel >= TICK_RULES;
+  if (isNamed && mayTick && isTick(message)) return message;
+  const isCounted = isNamed && isPositiveInteger(count);
+  if (isCounted && (rules > MESSAGE_RULES_VERSION || countFramesOrNaN(message.frames) === count))
     return message;
   return { ...BLANK_MESSAGE, seq, timeMs, frames: new Uint8Array(0) };
 }

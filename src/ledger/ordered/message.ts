@@ -3,7 +3,13 @@
 import { createHash } from "node:crypto";
 
 /** Number of the rules by which messages are applied; a node applies none of a higher one. */
-export const MESSAGE_RULES_VERSION = 1;
+export const MESSAGE_RULES_VERSION = 2;
+
+/** Rules of a log that says nothing else with its first message. */
+export const FIRST_RULES = 1;
+
+/** Rules from which on a log may hold ticks. */
+export const TICK_RULES = 2;
 
 /** Nodes compare the chains of their journals at every message whose place is a multiple of this. */
 export const CHECKPOINT_MESSAGES = 1000;
@@ -24,6 +30,8 @@ export interface OutgoingMessage {
   readonly count: number;
   /** Journal frames back to back, not yet sealed. */
   readonly frames: Uint8Array;
+  /** Rules that it asks for; left out: the first. */
+  readonly rules?: number;
 }
 
 /** A message at its place in the log. */
@@ -33,6 +41,22 @@ export interface OrderedMessage extends OutgoingMessage {
   /** Time at which the log took it, epoch ms: the time of its records' commit on every node. */
   readonly timeMs: number;
   readonly rules: number;
+}
+
+/** Origin of an origin's ticks: their numbers are none of its messages'. */
+export function formatTickOrigin(origin: string): string {
+  return `${origin}:tick`;
+}
+
+/** Whether a message says nothing: its place alone tells a node that it has the log up to there. */
+export function isTick({ rules, count, frames }: OrderedMessage): boolean {
+  return rules >= TICK_RULES && count === 0 && frames.byteLength === 0;
+}
+
+/** Whether a message leaves a mark in the journal: so do all but ticks, and of ticks those at a checkpoint. */
+export function leavesMark(message: OrderedMessage): boolean {
+  const { seq } = message;
+  return seq === 1 || seq % CHECKPOINT_MESSAGES === 0 || !isTick(message);
 }
 
 /** Hash of the agent table at a checkpoint; only those of one engine can be compared. */
@@ -72,6 +96,8 @@ export interface StreamMark {
   readonly n: number;
   /** First 16 hex digits of SHA-256 over origin, number and frames: tells one message from another. */
   readonly sha: string;
+  /** Rules of the log, told by its first message; left out: the first. */
+  readonly rules?: number;
 }
 
 /** The mark's `sha`. The frames must not have been sealed yet. */
@@ -80,8 +106,9 @@ export function digestMessage({ origin, n, frames }: OutgoingMessage): string {
 }
 
 export function buildStreamMark(generation: number, message: OrderedMessage): StreamMark {
-  const { seq, origin, n } = message;
-  return { generation, seq, origin, n, sha: digestMessage(message) };
+  const { seq, origin, n, rules } = message;
+  const level = seq === 1 && rules > FIRST_RULES ? { rules } : {};
+  return { generation, seq, origin, n, sha: digestMessage(message), ...level };
 }
 
 export function encodeStreamMark(mark: StreamMark): Buffer {
@@ -96,11 +123,21 @@ export function decodeStreamMark(payload: Uint8Array): StreamMark {
 export type ToStream =
   /** Put these frames into the log; answered by `published` or `unpublished`. */
   | { kind: "publish"; n: number; count: number; frames: Uint8Array<ArrayBuffer> }
-  /** Read the log from this place on, whatever was read before; `last`: the message that is known to stand there. */
-  | { kind: "follow"; from: number; last?: MessageId | undefined }
+  /** Read the log from this place on, whatever was read before; `last`: the message that is known to stand there. `rules` as of `applied`. */
+  | { kind: "follow"; from: number; last?: MessageId | undefined; rules: number }
   /** Everything up to this place is applied; at a checkpoint with the hash of the table there. */
-  | { kind: "applied"; seq: number; lsn: number; chain: string; table?: TableHash | undefined }
+  | AppliedMessage
   | { kind: "close" };
+
+export interface AppliedMessage {
+  readonly kind: "applied";
+  readonly seq: number;
+  readonly lsn: number;
+  readonly chain: string;
+  readonly table?: TableHash | undefined;
+  /** Rules of the log; 0 before its first message. */
+  readonly rules: number;
+}
 
 /** From the stream thread. */
 export type FromStream =

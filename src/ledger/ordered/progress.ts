@@ -1,7 +1,7 @@
 // Progress of a node along the ordered log: the last message applied, and which numbers of each origin
 // have been. A function of the log's prefix alone: every node has the same, whenever it was started.
 import type { StandingsPlace } from "../../journal/standings.ts";
-import type { OrderedMessage, StreamMark } from "./message.ts";
+import { FIRST_RULES, type OrderedMessage, type StreamMark } from "./message.ts";
 
 /**
  * Numbers of an origin that are remembered. It has at most four messages under way, so a repeat is
@@ -25,6 +25,8 @@ interface StoredProgress {
   readonly weights: readonly string[];
   /** Left out by snapshots from before it. */
   readonly standings?: StandingsPlace;
+  /** Rules of the log; left out: the first. */
+  readonly rules?: number;
 }
 
 /** What matters in a cluster alone: API keys as they stand, changes of the weights, the newest standings. */
@@ -35,14 +37,18 @@ export interface ClusterOnlyState {
 }
 
 export class StreamProgress {
-  /** The last message applied; undefined in a journal that no log has fed. */
+  /** The last message applied that has left a mark; undefined in a journal that no log has fed. */
   mark: StreamMark | undefined;
+  /** Rules of the log, which its first message tells; 0 before it. */
+  rulesLevel = 0;
+  /** Place of the last tick without a mark: a restart reads those behind the mark again. */
+  #tickSeq = 0;
   /** By name, that with the newest message last. */
   #origins = new Map<string, OriginProgress>();
 
   /** Place of the last message applied; 0 before the first. */
   get seq(): number {
-    return this.mark?.seq ?? 0;
+    return Math.max(this.mark?.seq ?? 0, this.#tickSeq);
   }
 
   /** Whether a message has not been applied before under another place: logs may hold one twice. */
@@ -51,9 +57,17 @@ export class StreamProgress {
     return known === undefined || (n > known.max - NUMBERS_REMEMBERED && !known.seen.has(n));
   }
 
+  /** Notes a tick as applied. */
+  passTick(seq: number): void {
+    this.#tickSeq = seq;
+  }
+
   /** Notes a message as applied. */
   apply(mark: StreamMark): void {
     this.mark = mark;
+    this.#tickSeq = 0;
+    const told = mark.rules ?? FIRST_RULES;
+    this.rulesLevel = mark.seq === 1 ? told : Math.max(told, this.rulesLevel);
     const { origin: name, n } = mark;
     const origin = this.#origins.get(name) ?? { max: 0, seen: new Set<number>() };
     this.#origins.delete(name);
@@ -79,6 +93,7 @@ export class StreamProgress {
       access: [...access].map((payload) => payload.toString()),
       weights: [...weights].map((payload) => payload.toString()),
       standings,
+      ...(this.rulesLevel > FIRST_RULES ? { rules: this.rulesLevel } : {}),
     };
     return Buffer.from(JSON.stringify(stored));
   }
@@ -92,6 +107,7 @@ export class StreamProgress {
     if (stored.byteLength === 0) return { access: [], weights: [] };
     const { mark, origins, ...rest } = JSON.parse(stored.toString()) as StoredProgress;
     this.mark = mark;
+    this.rulesLevel = rest.rules ?? FIRST_RULES;
     this.#origins = new Map(
       origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
     );

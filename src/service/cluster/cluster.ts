@@ -20,6 +20,7 @@ import { diskFileLayer } from "../../platform/files.ts";
 import { parseSegmentNames } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamThreadLink } from "../../ledger/messages.ts";
+import { readMonotonicMs } from "../../platform/moment.ts";
 import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
@@ -53,10 +54,10 @@ export interface OpenCluster {
   /** What the last look at the whole cluster has found; undefined before the first. */
   overview(): ClusterState | undefined;
   /**
-   * Resolves once everything that stood in the log at this moment (epoch ms) is applied.
+   * Resolves once everything that stood in the log at this moment is applied.
    * @throws CommandFailure when the log turns out to be another, or to lack what comes next.
    */
-  caughtUp(clock: () => number): Promise<void>;
+  caughtUp(): Promise<void>;
   /** On how many nodes what is in the log is in force. */
   readonly effect: ChangePropagation;
   /** Jobs that one node does for all. */
@@ -127,7 +128,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     effect,
     overview: () =>
       seen && buildClusterOverview(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
-    caughtUp: (clock) => waitUntilCaughtUp(figures, clock, () => lost),
+    caughtUp: () => waitUntilCaughtUp(figures, () => lost),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
@@ -150,11 +151,10 @@ function applyLeadershipChange(
 
 async function waitUntilCaughtUp(
   figures: StreamMetrics,
-  clock: () => number,
   whyLost: () => string | undefined,
 ): Promise<void> {
-  const sinceMs = clock();
-  while (clock() - figures.lagMs(clock()) < sinceMs) {
+  const sinceMs = readMonotonicMs();
+  while (figures.caughtUpMonotonicMs < sinceMs) {
     const lost = whyLost();
     if (lost !== undefined) throw new CommandFailure(lost, EXIT_DAMAGED);
     // oxlint-disable-next-line no-await-in-loop -- looks again

@@ -50,7 +50,7 @@ export function describeStream(
     lag_messages: countMessagesBehind(figures),
     lag_ms: Number.isFinite(lagMs) ? Math.round(lagMs) : null,
     connected: figures.isConnected,
-    leader_known: figures.hasLeader(nowMs),
+    leader_known: figures.hasLeader(),
     away_since:
       figures.unavailableSinceMs === 0 ? null : new Date(figures.unavailableSinceMs).toISOString(),
   };
@@ -65,7 +65,7 @@ export function collectStreamMetrics(
   const lagMs = figures.lagMs(nowMs);
   return {
     stream_connected: figures.isConnected ? 1 : 0,
-    stream_leader_known: figures.hasLeader(nowMs) ? 1 : 0,
+    stream_leader_known: figures.hasLeader() ? 1 : 0,
     stream_away: figures.unavailableSinceMs === 0 ? 0 : 1,
     stream_position: figures.applied,
     stream_lag_messages: countMessagesBehind(figures),

@@ -2,6 +2,7 @@
 // revoked; reads of scores go on for longer, and the environment's key always gets in.
 import { expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
+import { type Moment, readMonotonicMs } from "../../../src/platform/moment.ts";
 import { StreamMetrics } from "../../../src/stream/metrics.ts";
 import { createLagGuard } from "../../../src/threads/http/server.ts";
 import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
@@ -32,7 +33,7 @@ describeAdapters("a node behind its cluster", (adapter) => {
       };
       const read = async () => (await ask("/v1/check", CHECK, key)).status;
       const other = async (secret = key) => (await ask("/v1/usage", undefined, secret)).status;
-      figures.setCaughtUpAt(1);
+      figures.setCaughtUpAt(momentAt(1));
       clock.nowMs = 1 + REFUSE_MS;
       expect([await read(), await other()]).toEqual([200, 200]);
       clock.nowMs += 1;
@@ -45,13 +46,18 @@ describeAdapters("a node behind its cluster", (adapter) => {
       expect(await read()).toBe(200);
       clock.nowMs += 1;
       expect(await read()).toBe(503);
-      figures.setCaughtUpAt(clock.nowMs - 5);
+      figures.setCaughtUpAt(momentAt(clock.nowMs - 5));
       expect([await read(), await other()]).toEqual([200, 200]);
     } finally {
       await service.stop();
     }
   });
 });
+
+/** By the wall clock alone: the monotonic age stays next to nothing. */
+function momentAt(epochMs: number): Moment {
+  return { epochMs, monotonicMs: readMonotonicMs() };
+}
 
 describeAdapters("answers of a node of a cluster", (adapter) => {
   it("tell how old their state may be, whatever else their head has", async () => {
@@ -75,7 +81,7 @@ describeAdapters("answers of a node of a cluster", (adapter) => {
       const lagOf = (answer: Response) => answer.headers.get("x-trust-lag-ms");
       const key = await service.makeKey(["score:read"]);
       expect(lagOf(await ask(service, "/v1/usage", ADMIN_SECRET)), "not known yet").toBeNull();
-      figures.setCaughtUpAt(clock.nowMs - 240);
+      figures.setCaughtUpAt(momentAt(clock.nowMs - 240));
       const first = await ask(service, "/v1/check", key);
       expect([first.status, lagOf(first)]).toEqual([200, "240"]);
       expect(first.headers.get("ratelimit-policy")).not.toBeNull();
@@ -105,7 +111,7 @@ it("a further thread reads the same figures", () => {
   const guard = createLagGuard(shared, () => 50_000)!;
   const ask = () => guard.assertCurrent({ keyId: "k1" }, undefined);
   expect(ask).toThrow("has not heard");
-  figures.setCaughtUpAt(49_000);
+  figures.setCaughtUpAt(momentAt(49_000));
   expect(ask).not.toThrow();
   expect(createLagGuard(undefined, () => 0)).toBeUndefined();
 });

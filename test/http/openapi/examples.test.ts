@@ -10,6 +10,7 @@ import type {
 } from "../../../src/http/openapi/page/shown.ts";
 import { parseReferenceName } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
+import { readMonotonicMs } from "../../../src/platform/moment.ts";
 import { StreamMetrics } from "../../../src/stream/metrics.ts";
 import { FLAGGED_AGENT } from "../_bureau.ts";
 import { type Answer, call } from "../_client.ts";
@@ -57,7 +58,7 @@ let service: TestServer;
 beforeAll(async () => {
   const limit = { perSecond: 1000, burst: 1000 };
   const figures = new StreamMetrics();
-  figures.setCaughtUpAt(Date.now());
+  figures.setCaughtUpAt({ epochMs: Date.now(), monotonicMs: readMonotonicMs() });
   const lagGuard = new LagGuard(figures, 3_600_000, () => Date.now());
   const rateLimits = { score: limit, outcomes: limit };
   service = await openTestServer("uws", { rateLimits, lagGuard });

@@ -67,17 +67,17 @@ test("is stepped over, one by one or as they gather, and again at a start", asyn
 
 test("takes no message for stray that a node has sent, and any bytes for one", () => {
   const [sound] = messagesOf(foreign(7));
-  expect(blankInvalidMessage(sound!)).toBe(sound);
+  expect(blankInvalidMessage(sound!, 1)).toBe(sound);
   const newer = { ...sound!, rules: 99, frames: Uint8Array.from([1]) };
   // The first message of a log that goes on from a journal holds no records; elsewhere it is stray.
   const origin = `after:7:${"ab".repeat(32)}`;
   const begun = { ...sound!, origin, seq: 1, n: 1, count: 0, frames: new Uint8Array(0) };
-  expect(blankInvalidMessage(begun)).toBe(begun);
-  expect(blankInvalidMessage({ ...begun, seq: 2 }).origin).toBe("");
-  expect(blankInvalidMessage(newer)).toBe(newer);
+  expect(blankInvalidMessage(begun, 1)).toBe(begun);
+  expect(blankInvalidMessage({ ...begun, seq: 2 }, 1).origin).toBe("");
+  expect(blankInvalidMessage(newer, 1)).toBe(newer);
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (frames) => {
-      const message = blankInvalidMessage({ ...sound!, frames });
+      const message = blankInvalidMessage({ ...sound!, frames }, 1);
       expect([message.origin, message.frames.byteLength]).toEqual(["", 0]);
     }),
   );

@@ -1,12 +1,21 @@
 // Nodes of a real cluster for tests: nats-server and the service, each a process on loopback, all of them
 // ended with the test. Debian's nats-server is too old before release 13: `.ci/nats-server.sh` unpacks one.
 import { type ChildProcess, spawn } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ENTRY } from "../../cli/_process.ts";
 import { freePorts } from "../../_ports.ts";
+import { startUntilMet } from "../../stream/_meeting.ts";
 import { NATS_SERVER } from "../../stream/_nats.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -16,6 +25,8 @@ const START_MS = 30_000;
 export interface Node {
   readonly url: string;
   readonly dataDir: string;
+  /** Headers of the operator's requests. */
+  readonly operator: Readonly<Record<string, string>>;
   /** The answer's status and document. */
   ask<T = Record<string, unknown>>(
     method: string,
@@ -43,7 +54,7 @@ export class Cluster {
       const [port, monitor] = [ports[index]!, ports[size + index]!];
       const file = path.join(cluster.#directory, `n${index}.conf`);
       const store = path.join(cluster.#directory, `s${index}`);
-      const group = `cluster { name: tr, host: 127.0.0.1, port: ${ports[2 * size + index]}, routes: [${routes.join(", ")}] }`;
+      const group = `cluster { name: tr, no_advertise: true, host: 127.0.0.1, port: ${ports[2 * size + index]}, routes: [${routes.join(", ")}] }`;
       writeFileSync(
         file,
         `server_name: n${index}\nhost: 127.0.0.1\nport: ${port}\nhttp: "127.0.0.1:${monitor}"\nmax_payload: 8MB\n` +
@@ -52,6 +63,23 @@ export class Cluster {
       return { port, monitor, file, process: cluster.#spawn(NATS_SERVER!, ["-c", file], {}) };
     });
     return cluster;
+  }
+
+  /** Until the servers have met and one of them leads. */
+  async elected(): Promise<void> {
+    await startUntilMet({
+      monitors: this.#servers.map(({ monitor }) => `http://127.0.0.1:${monitor}`),
+      start: () => {
+        for (const [index, { process: child }] of this.#servers.entries())
+          if (child.exitCode !== null || child.signalCode !== null) this.restart(index);
+      },
+      clear: async () => {
+        for (const index of this.#servers.keys()) {
+          await this.#end(index);
+          rmSync(path.join(this.#directory, `s${index}`), { recursive: true, force: true });
+        }
+      },
+    });
   }
 
   server(index: number): ChildProcess {
@@ -65,12 +93,38 @@ export class Cluster {
     this.#servers = this.#servers.map((each, at) => (at === index ? { ...each, process } : each));
   }
 
-  /** Ends a server, and starts it over an empty disk. */
-  async wipe(index: number): Promise<void> {
+  /** Starts a server again over its directory, with no way to the others. */
+  async isolate(index: number): Promise<void> {
+    await this.#end(index);
+    const { file } = this.#servers[index]!;
+    const whole = readFileSync(file, "utf8");
+    writeFileSync(`${file}.whole`, whole);
+    const [port] = await freePorts(1);
+    const alone = whole
+      .replace(/(cluster \{.*port: )\d+/, `$1${port}`)
+      .replace(/routes: \[.*\]/, "routes: []");
+    writeFileSync(file, alone);
+    this.restart(index);
+  }
+
+  /** Gives an isolated server its way to the others back. */
+  async rejoin(index: number): Promise<void> {
+    await this.#end(index);
+    const { file } = this.#servers[index]!;
+    writeFileSync(file, readFileSync(`${file}.whole`, "utf8"));
+    this.restart(index);
+  }
+
+  async #end(index: number): Promise<void> {
     const { process: child } = this.#servers[index]!;
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
     await ended;
+  }
+
+  /** Ends a server, and starts it over an empty disk. */
+  async wipe(index: number): Promise<void> {
+    await this.#end(index);
     rmSync(path.join(this.#directory, `s${index}`), { recursive: true });
     this.restart(index);
   }
@@ -82,12 +136,16 @@ export class Cluster {
 
   /** Settings that name its servers. */
   get environment(): Record<string, string> {
+    return this.environmentOf(...this.#servers.keys());
+  }
+
+  /** Settings that name some of its servers. */
+  environmentOf(...indexes: readonly number[]): Record<string, string> {
+    const servers = indexes.map((index) => this.#servers[index]!);
     const at = (port: number) => `127.0.0.1:${port}`;
     return {
-      TRUSTRANK_CLUSTER: this.#servers.map((each) => at(each.port)).join(","),
-      TRUSTRANK_CLUSTER_MONITOR: this.#servers
-        .map((each) => `http://${at(each.monitor)}`)
-        .join(","),
+      TRUSTRANK_CLUSTER: servers.map((each) => at(each.port)).join(","),
+      TRUSTRANK_CLUSTER_MONITOR: servers.map((each) => `http://${at(each.monitor)}`).join(","),
       TRUSTRANK_CLUSTER_STREAM_GB: "1",
     };
   }
@@ -124,6 +182,7 @@ export class Cluster {
     return {
       url,
       dataDir,
+      operator: { authorization: `Bearer ${ADMIN_KEY}` },
       ask: async (method, route, body, key = ADMIN_KEY, headers = {}) => {
         const response = await fetch(`${url}${route}`, {
           method,

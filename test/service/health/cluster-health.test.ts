@@ -5,6 +5,7 @@ import {
   collectStreamMetrics,
   describeStream,
 } from "../../../src/service/health/cluster-health.ts";
+import { readMonotonicMs } from "../../../src/platform/moment.ts";
 import { StreamMetrics } from "../../../src/stream/metrics.ts";
 
 const NOW_MS = 1_700_000_000_000;
@@ -14,7 +15,7 @@ function figuresAt(lagMs: number, silentMs: number): StreamMetrics {
   figures.applied = 7;
   figures.known = 9;
   figures.answeredMs = NOW_MS - silentMs;
-  figures.setCaughtUpAt(NOW_MS - lagMs);
+  figures.setCaughtUpAt({ epochMs: NOW_MS - lagMs, monotonicMs: readMonotonicMs() });
   return figures;
 }
 
@@ -61,11 +62,12 @@ test("the state of a node is its place, its connection and whether somebody lead
   });
   figures.unavailableSinceMs = NOW_MS - 60_000;
   expect(state()?.away_since).toBe(new Date(NOW_MS - 60_000).toISOString());
-  figures.leaderSeenAtMs = NOW_MS - 4000;
+  figures.setLedAt(readMonotonicMs());
   figures.setConnection({ isUp: true, lost: 3 });
   expect(state()).toMatchObject({ connected: true, leader_known: true });
-  figures.leaderSeenAtMs = NOW_MS - 4001;
-  expect(state()).toMatchObject({ leader_known: false });
+  const ledMs = readMonotonicMs();
+  figures.setLedAt(ledMs);
+  expect([figures.hasLeader(ledMs + 4000), figures.hasLeader(ledMs + 4001)]).toEqual([true, false]);
   expect(describeStream(undefined, NOW_MS)).toBeUndefined();
   const fresh = { node: "a", link, figures: new StreamMetrics() };
   expect(describeStream(fresh, NOW_MS)).toMatchObject({ position: 0, lag_ms: null });
