@@ -15,6 +15,7 @@ import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import { JobLeases } from "./leases.ts";
 import { FreshnessProofs } from "./freshness.ts";
+import { createStreamFullError } from "./nats-stream.ts";
 import type { AppendObserver, LogState, OrderedLog } from "./ordered-log.ts";
 import {
   CheckpointHistory,
@@ -80,6 +81,15 @@ export interface StreamServeOptions {
   readonly tell: (event: StreamEvent) => void;
   /** Called once the ledger has let go. */
   readonly closed: () => void;
+}
+
+/** Share of the log's bound that is left to ticks: a node of a full log would know no more how fresh it is. */
+const TICK_RESERVE = 1 / 32;
+
+/** @throws StreamUnavailable where only the ticks' share is left. */
+function assertRoomBesideTicks({ bytes, bytesMax }: StreamMetrics["size"]): void {
+  if (bytesMax === 0 || bytes <= bytesMax * (1 - TICK_RESERVE)) return;
+  throw createStreamFullError(new Error(`${bytes} of ${bytesMax} bytes`));
 }
 
 /** Serves until the ledger closes. Returns at once. */
@@ -157,6 +167,7 @@ class StreamServer {
     const startedMs = monotonic();
     try {
       this.#inFlight.add(n);
+      assertRoomBesideTicks(figures.size);
       // The first message of a log tells its rules, whoever sends it.
       const rules = this.#proofs.rules === FIRST_RULES ? FIRST_RULES : MESSAGE_RULES_VERSION;
       const message = { origin, n, count, frames, rules };
@@ -228,6 +239,7 @@ class StreamServer {
   #handToLedger(message: OrderedMessage): Promise<void> | undefined {
     const { figures } = this.#options;
     figures.known = message.seq;
+    this.#retention.recordMessage(message);
     // Its bytes are part of what the client has read at once: only they may cross.
     const frames = Uint8Array.from(message.frames);
     const bytes = frames.byteLength;

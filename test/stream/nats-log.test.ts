@@ -1,6 +1,7 @@
 // The ordered log over one real server: places, repeats, bounds, what is said of a stream that may not be it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClusterRefused, StreamUnavailable } from "../../src/stream/ordered-log.ts";
+import { formatTickOrigin, isTick, TICK_RULES } from "../../src/ledger/ordered/message.ts";
 import { messageOf, reader, textOf } from "./_messages.ts";
 import { type Servers, startServers } from "./_nats.ts";
 import { needs } from "../_needs.ts";
@@ -39,6 +40,24 @@ describe("on one server", needs("nats-server"), () => {
     expect(await log.append(messageOf(1), APPEND_MS)).toBe(1);
     expect(await log.append(messageOf(1, "other", "two:1"), APPEND_MS)).toBe(3);
     expect(await log.readState()).toMatchObject({ lastSeq: 3 });
+  });
+
+  test("ticks take places of their own, and none is taken for a repeat", async () => {
+    const log = await servers.open({ name: "tick" });
+    const id = { origin: formatTickOrigin("node-1:1:0123456789ab"), n: 1 };
+    expect(await log.appendTick(id, APPEND_MS)).toBe(1);
+    expect(await log.appendTick(id, APPEND_MS)).toBe(2);
+    const [first] = await reader(log).upTo(2);
+    expect(first).toMatchObject({ ...id, count: 0, rules: TICK_RULES });
+    expect(isTick(first!)).toBe(true);
+    const { bytes = 0 } = await log.readState();
+    expect(bytes / 2, "bytes of a tick").toBeLessThan(250);
+    const news: number[] = [];
+    let tries = 0;
+    const observer = { onTry: () => void tries++, onNew: (seq: number) => void news.push(seq) };
+    await log.append(messageOf(1), APPEND_MS, observer);
+    await log.append(messageOf(1), APPEND_MS, observer);
+    expect([tries, news], "a repeat is no news").toEqual([2, [3]]);
   });
 
   test("nothing more is read while a message is taken, and nothing after the stop", async () => {

@@ -3,7 +3,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClusterView, NodeReport } from "../../src/stream/reports.ts";
-import { describeMissingMessages, LogRetention, computeTrim } from "../../src/stream/retention.ts";
+import {
+  describeMissingMessages,
+  LogRetention,
+  computeTrim,
+  KEPT_TICKS_MAX,
+  MessagePlaces,
+} from "../../src/stream/retention.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
@@ -76,6 +82,47 @@ describe("trimOf", () => {
       }),
     );
   });
+
+  test("ticks do not count, as far as their places are known, and go in the end", () => {
+    const at = (seq: number, places: MessagePlaces) =>
+      computeTrim(viewWith({ a: reportOf(seq), b: reportOf(seq) }), {
+        keep: 1000,
+        places,
+        nowMs: NOW_MS,
+      });
+    const places = new MessagePlaces(1000);
+    // Of three places one is a message.
+    for (let seq = 3; seq <= 30_000; seq += 3) places.add(seq);
+    const found = at(30_000, places);
+    expect(found).toMatchObject({ before: expect.any(Number) });
+    const { before } = found as { before: number };
+    expect((30_000 - before) / 3).toBeGreaterThanOrEqual(1000);
+    expect((30_000 - before) / 3).toBeLessThanOrEqual(1020);
+    // None is known: as many places as may be ticks stay.
+    expect(at(30_000, new MessagePlaces(1000))).toMatchObject({ before: 0 });
+    const idle = KEPT_TICKS_MAX + 50_000;
+    expect(at(idle, new MessagePlaces(1000))).toMatchObject({ before: 49_001 });
+  });
+
+  test("the places of messages are the newest that leave the margin whole", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3000 }),
+        fc.integer({ min: 1, max: 300 }),
+        (gaps, keep) => {
+          const places = new MessagePlaces(keep);
+          let seq = 0;
+          const all = gaps.map((gap) => (seq += gap));
+          for (const place of all) places.add(place);
+          const start = places.findMarginStart(seq);
+          const kept = all.filter((place) => place >= start).length;
+          if (start > 0) expect(kept).toBeGreaterThanOrEqual(keep);
+          const step = Math.ceil(keep / 100);
+          if (all.length > 102 * step) expect(kept).toBeLessThanOrEqual(102 * step);
+        },
+      ),
+    );
+  });
 });
 
 test("a node removes what may go, not often and not little", async () => {
@@ -103,10 +150,13 @@ test("a node removes what may go, not often and not little", async () => {
   await look(some, 2100);
   expect(trimmed).toEqual([]);
   nowMs += 600_000;
+  const frames = new Uint8Array([1]);
+  for (let seq = 1; seq <= 50_000; seq++)
+    some.recordMessage({ seq, timeMs: nowMs, origin: "a:1", n: seq, count: 1, rules: 2, frames });
   await look(some, 50_000);
   await look(some, 60_000);
-  expect(trimmed).toEqual([48_001]);
-  expect(notes).toEqual([expect.stringContaining("stream_trimmed: messages before 48001")]);
+  expect(trimmed).toEqual([47_981]);
+  expect(notes).toEqual([expect.stringContaining("stream_trimmed: messages before 47981")]);
 });
 
 test("a journal is told what it needs and the log no longer has", () => {

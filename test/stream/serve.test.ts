@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
 import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
-import type { ToStream } from "../../src/ledger/ordered/message.ts";
+import { TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
 import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -204,5 +204,55 @@ test("a log that has lost what this journal has ends the node, after some looks 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(events).toEqual([
     { kind: "diverged", detail: expect.stringMatching(/messages 1 to 2, .*applied up to 4: see/) },
+  ]);
+});
+
+test("a node without records ticks, and is as old as its last tick while servers answer and take nothing", async () => {
+  const log = new MemoryLog(NOW_MS);
+  log.rules = TICK_RULES;
+  const { pass, core, offer, answers, figures } = start(log);
+  await expect.poll(() => figures.followCount).toBe(1);
+  const age = () => figures.lagMs(NOW_MS + pass.ms, NOW_MS + pass.ms);
+  const go = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 200) {
+      pass.ms += 200;
+      await vi.advanceTimersByTimeAsync(200);
+      // The ledger's answers come by themselves.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await expect.poll(async () => (await go(200), figures.applied)).toBeGreaterThan(0);
+  await go(10_000);
+  expect(age()).toBeLessThan(1500);
+  expect(core.lsn, "the first tick's mark alone").toBe(1);
+  expect([figures.applied > 5, figures.applied < 15]).toEqual([true, true]);
+  log.isRefusing = true;
+  await go(8000);
+  // Each look at the clock is a millisecond.
+  expect(age()).toBeGreaterThan(7500);
+  expect(figures.hasLeader(NOW_MS + pass.ms)).toBe(false);
+  offer([recordOf(1)]);
+  await expect.poll(() => answers).toEqual([["a", [VERDICT_LOG_UNAVAILABLE]]]);
+  log.isRefusing = false;
+  await go(1000);
+  expect(age()).toBeLessThan(1500);
+  offer([recordOf(2)]);
+  await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
+});
+
+test("the last share of the log's bound is left to ticks", async () => {
+  const log = new MemoryLog(NOW_MS);
+  const { offer, answers, figures, events } = start(log);
+  offer([recordOf(1)]);
+  await expect.poll(() => answers).toEqual(recorded(1));
+  figures.size = { bytes: 970, bytesMax: 1000 };
+  offer([recordOf(2)]);
+  await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_LOG_UNAVAILABLE]]);
+  expect(events).toEqual([
+    {
+      kind: "note",
+      event: "stream_append_failed",
+      detail: expect.stringContaining("full (970 of 1000 bytes)"),
+    },
   ]);
 });
