@@ -75,7 +75,7 @@ export const streamState = t.defineObject({
   connected: t.withDescription(t.flag, "Whether it has a connection to a server of the log."),
   leader_known: t.withDescription(
     t.flag,
-    "Whether one of the servers was said to lead a moment ago.",
+    "Whether a majority of the servers acknowledged something of it a moment ago.",
   ),
   away_since: t.withDescription(
     t.timeOrNull,

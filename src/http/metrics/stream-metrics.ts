@@ -7,7 +7,7 @@ export const STREAM_METRICS = {
     "0: nothing is recorded here, and what this node answers gets older",
   ),
   stream_leader_known: defineGauge(
-    "1 while one of the log's servers was said to lead less than 4 s ago",
+    "1 while a majority of the log's servers acknowledged a message or tick begun less than 4 s ago",
     "0 for longer than an election (10 s): most servers are down or cut off",
   ),
   stream_away: defineGauge(
@@ -33,7 +33,7 @@ export const STREAM_METRICS = {
     "1: `trustrank cluster status` says where and which",
   ),
   stream_applied_messages_total: defineCounter(
-    "messages of the log that this node has applied, its own among them",
+    "messages of the log that this node has applied, its own and ticks among them",
     "stands still while another node's rises",
   ),
   stream_decision_bytes_shipped_total: defineCounter(

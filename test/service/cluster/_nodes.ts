@@ -102,7 +102,8 @@ export class Cluster {
     const [port] = await freePorts(1);
     const alone = whole
       .replace(/(cluster \{.*port: )\d+/, `$1${port}`)
-      .replace(/routes: \[.*\]/, "routes: []");
+      // A server needs a route to stay one of a cluster: this one leads to itself.
+      .replace(/routes: \[.*\]/, `routes: [nats://127.0.0.1:${port}]`);
     writeFileSync(file, alone);
     this.restart(index);
   }
