@@ -13,7 +13,7 @@ import { type DataAccess, runOnFilesOrServer } from "./data-access.ts";
 import { withCoreOnFiles } from "./file-core.ts";
 import { printNote, print, printJson, printTable, type OutputFlags } from "./output.ts";
 
-const COLUMNS = ["namespace", "tenant", "state", "since", "granted by"];
+const COLUMNS = ["namespace", "tenant", "state", "vouched", "since", "granted by"];
 const { principal: operator } = OPERATOR_CALL;
 
 /** Every namespace that has an owner; the inherited ones wait to be confirmed. */
@@ -35,13 +35,16 @@ export async function listNamespaces(access: DataAccess, flags: OutputFlags): Pr
 export async function grantNamespace(
   access: DataAccess,
   name: string,
-  flags: OutputFlags & { readonly tenant: string },
+  flags: OutputFlags & { readonly tenant: string; readonly vouched?: boolean },
 ): Promise<void> {
   const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.tenant)];
+  const { vouched } = flags;
+  const to = { tenant, isVouched: vouched };
   const owned = await runOnFilesOrServer<NamespaceDescription>(
     access,
-    (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.grant(name, tenant, operator)),
-    (client) => client.sendJson("PUT", route, { tenant }),
+    (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.grant(name, to, operator)),
+    (client) =>
+      client.sendJson("PUT", route, vouched === undefined ? { tenant } : { tenant, vouched }),
   );
   printNamespace(owned, flags);
 }
@@ -69,13 +72,16 @@ export async function transferNamespace(
 export async function revokeNamespace(
   access: DataAccess,
   name: string,
-  flags: OutputFlags,
+  flags: OutputFlags & { readonly discountSince?: number },
 ): Promise<void> {
   const route = buildNamespaceRoute(name);
+  const { discountSince: discountSinceMs } = flags;
+  const query = discountSinceMs === undefined ? "" : `?discount_since=${discountSinceMs}`;
   const was = await runOnFilesOrServer<NamespaceDescription>(
     access,
-    (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.revoke(name, operator)),
-    (client) => client.sendJson("DELETE", route),
+    (dataDir) =>
+      withNamespacesOnFiles(dataDir, (files) => files.revoke(name, { discountSinceMs }, operator)),
+    (client) => client.sendJson("DELETE", route + query),
   );
   if (flags.json === true) printJson(was);
   else print(`${was.namespace} no longer belongs to ${was.tenant}; its keys there have retired`);
@@ -83,12 +89,18 @@ export async function revokeNamespace(
 
 function printNamespace(owned: NamespaceDescription, { json }: OutputFlags): void {
   if (json === true) printJson(owned);
-  else print(`${owned.namespace} belongs to ${owned.tenant}`);
+  else {
+    const voices = owned.vouched
+      ? "each of its signers is a voice"
+      : "all its signers are one voice";
+    print(`${owned.namespace} belongs to ${owned.tenant}; ${voices}`);
+  }
 }
 
 function formatNamespaceCells(owned: NamespaceDescription): string[] {
   const { namespace, tenant, state, since, granted_by: grantedBy } = owned;
-  return [namespace, tenant, state, since, grantedBy ?? ""];
+  const vouched = owned.vouched ? "yes" : "no";
+  return [namespace, tenant, state, vouched, since, grantedBy ?? ""];
 }
 
 /** @throws CommandFailure for what is no namespace. */

@@ -12,6 +12,10 @@ export interface NamespaceEvent {
   tenant: string;
   /** Whether keys and revocations of the former owner go on to hold. */
   keeps_keys: boolean;
+  /** Whether each reporter that signs there answers for itself; left out: the owner does for all. */
+  vouched?: boolean;
+  /** Of a revocation, epoch ms: what was signed there since then does not count any more. */
+  discount_since_ms?: number;
   /** Id of the admin's API key. */
   by: string;
   /** `console:` and the beginning of the session; left out where it came by the API. */
@@ -32,6 +36,8 @@ export interface NamespaceOwner {
   readonly namespace: string;
   readonly tenant: string;
   readonly state: NamespaceState;
+  /** Whether an administrator vouches for the owner: each reporter that signs there is one voice. */
+  readonly isVouched: boolean;
   /** Epoch ms. */
   readonly sinceMs: number;
   /** Id of the admin's API key; null for an inherited one. */
@@ -109,8 +115,8 @@ export class NamespaceOwners {
       const namespace = extractNamespace(event.agent);
       if (this.#owners.has(namespace)) return;
       const { tenant, at_ms: sinceMs } = event;
-      const state = "inherited";
-      this.#owners.set(namespace, { namespace, tenant, state, sinceMs, grantedBy: null });
+      const inherited = { state: "inherited", isVouched: false, grantedBy: null } as const;
+      this.#owners.set(namespace, { namespace, tenant, sinceMs, ...inherited });
     }
   }
 
@@ -120,8 +126,13 @@ export class NamespaceOwners {
     tenant,
     at_ms: sinceMs,
     by: grantedBy,
+    vouched: isVouched = false,
   }: NamespaceEvent): void {
-    if (event === "namespace.revoked") this.#owners.delete(namespace);
-    else this.#owners.set(namespace, { namespace, tenant, state: "granted", sinceMs, grantedBy });
+    if (event === "namespace.revoked") {
+      this.#owners.delete(namespace);
+      return;
+    }
+    const state = "granted";
+    this.#owners.set(namespace, { namespace, tenant, state, isVouched, sinceMs, grantedBy });
   }
 }

@@ -10,7 +10,7 @@ export interface Principal {
   isShadow: boolean;
   /** Whether the operator vouches for what comes with the key. */
   isFirstParty: boolean;
-  /** Number of the key as a voice (voiceOf). */
+  /** Number of the tenant as a voice (hashTenantToVoice). */
   voice: number;
   /** How it asks, where that is not by its key: `console:` and the beginning of a session. */
   via?: string;

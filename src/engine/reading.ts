@@ -97,6 +97,8 @@ export interface EngineReader {
   /** The content-addressed name of a config number, `c-` and 16 hex digits. */
   findConfigVersion(configNumber: number): string;
   readonly agentCount: number;
+  /** Whether reporters' credibility counts in the fold. */
+  readonly areStandingsInForce: boolean;
 }
 
 export interface AgentScoreDetails extends AgentScore {

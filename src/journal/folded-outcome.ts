@@ -32,7 +32,10 @@ export interface FoldedOutcome {
   outcome: 0 | 1;
   stakes: number;
   gradeIndex: number;
-  /** Index into SIGNATURES; that of `bureau` where a first-party key stands in for a signature. */
+  /**
+   * Index into SIGNATURES; that of `bureau` where a first-party key stands in for a signature, of
+   * `none` where a tenant answers for what is signed.
+   */
   signatureIndex: number;
   settledAtMs: number;
   /** Who answers for it: a VOICE_* or a stranger's number. */
@@ -75,7 +78,7 @@ export function decodeFoldedOutcome(bytes: Buffer, at: number, target: FoldedOut
   const grade = bytes[head + 2] as number;
   // As claimed it stays in the journal; the weakest grade has the highest index.
   target.gradeIndex = target.voice >= VOICE_STRANGER ? Math.max(grade, UNPROVED_GRADE) : grade;
-  const signature = bytes[head + 3] as number;
+  const signature = target.voice >= VOICE_STRANGER ? UNSIGNED : (bytes[head + 3] as number);
   target.signatureIndex =
     isFirstParty && signature === UNSIGNED ? IMPORTED_SIGNATURE_INDEX : signature;
   target.settledAtMs = bytes.readDoubleLE(head + SETTLED_MS_AT);

@@ -38,8 +38,9 @@ import { formatUuid, writeUuid } from "../platform/uuid.ts";
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
  * (records without it did so where that is not the time of recording), bit 3 it came with a
- * first-party key, bits 4 and 5 rare members (rare-members.ts) between the proof and the body. voice: number of the API key that it came with where no reporter signed, else zero
- * (records without it: the reporter answers for them, as when they were folded). prf: bytes of a reporter's
+ * first-party key, bits 4 and 5 rare members (rare-members.ts) between the proof and the body. voice: of an unsigned outcome the number of the
+ * sending tenant (of its API key in older records), of a signed one that of the tenant that it counts as, zero where
+ * the reporter answers for itself, as in all signed records from before. prf: bytes of a reporter's
  * proof that stand between the strings and the body; zero for records without one.
  */
 export const OUTCOME_HEAD_BYTES = 64;
@@ -116,7 +117,7 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
     rareFlags;
   bytes[head + 2] = record.gradeIndex;
   bytes[head + 3] = SIGNATURES.indexOf(record.signature);
-  bytes.writeUInt32LE(record.signature === "none" ? (record.voice ?? 0) : 0, head + VOICE_AT);
+  bytes.writeUInt32LE(selectRecordedVoice(record), head + VOICE_AT);
   bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
   bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_MS_AT);
   bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_MS_AT);
@@ -127,6 +128,11 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
   // Where the journal will put the time; an import is the operator's own and counted for nobody.
   bytes.writeUInt32LE(record.signature === "bureau" ? 0 : (record.voice ?? 0), at + FRAME_TIME_AT);
   return end;
+}
+
+function selectRecordedVoice({ signature, voice = 0, signerVoice = 0 }: OutcomeRecord): number {
+  if (signature === "none") return voice;
+  return signature === "reporter" ? signerVoice : 0;
 }
 
 /** Writes a string at `at` and its length at `lengthAt`; returns how many bytes it took. */
@@ -149,7 +155,7 @@ function writeUtf8(bytes: Buffer, at: number, text: string): number {
 }
 
 /**
- * Number of the API key that an outcome came with, 0 for an import: a note to the ledger in a frame that
+ * Number of the tenant that sent an outcome, 0 for an import: a note to the ledger in a frame that
  * the journal has not sealed yet, never on disk.
  */
 export function readOutcomeSender(bytes: Buffer, at: number): number {
@@ -236,6 +242,13 @@ function readNamedSettlementMs(bytes: Buffer, head: number, flags: number): numb
   return isNamed ? settledAtMs : NO_SETTLEMENT_TIME;
 }
 
+/** The reporter that the outcome frame at `at` names. */
+export function readOutcomeReporter(bytes: Buffer, at: number): string {
+  const head = at + FRAME_HEAD_BYTES;
+  const from = computeStringOffset(bytes, head, 1);
+  return bytes.toString("utf8", from, computeStringOffset(bytes, head, 2));
+}
+
 /** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
 export function readOutcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined {
   const head = at + FRAME_HEAD_BYTES;
@@ -317,6 +330,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   assert(gradeIndex < GRADES.length, "grade index out of range");
   const proof = readOutcomeProofBytes(bytes, at);
   const voice = bytes.readUInt32LE(head + VOICE_AT);
+  const signature = SIGNATURES[bytes[head + 3] as number] as Signature;
   const rareAt = computeRareOffset(bytes, head);
   const reportedStakes = readReportedStakes(bytes, rareAt, flags);
   const incidentId = readIncidentId(bytes, rareAt, flags);
@@ -332,13 +346,13 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     outcome: (flags & FLAG_SUCCESS) === 0 ? 0 : 1,
     stakes: bytes.readDoubleLE(head + STAKES_AT),
     gradeIndex,
-    signature: SIGNATURES[bytes[head + 3] as number] as Signature,
+    signature,
     settledAtMs: bytes.readDoubleLE(head + SETTLED_MS_AT),
     recordedAtMs: readOutcomeRecordedAtMs(bytes, at),
     isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
     body: Uint8Array.from(readOutcomeBody(bytes, at)),
     ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
-    ...(voice === 0 ? {} : { voice }),
+    ...(voice === 0 ? {} : signature === "none" ? { voice } : { signerVoice: voice }),
     ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),
     ...(reportedStakes === undefined ? {} : { reportedStakes }),
     ...(incidentId === undefined ? {} : { incidentId }),

@@ -48,8 +48,10 @@ export interface OutcomeRecord {
   isAgentFault: boolean;
   tenant: string;
   action: string;
-  /** Number of the API key it came with (voiceOf); kept where no reporter signed. */
+  /** Number of the sending tenant (hashTenantToVoice); kept where no reporter signed. */
   voice?: number;
+  /** Of a signed one whose reporter nobody vouches for: number of the tenant that it counts as. */
+  signerVoice?: number;
   /** True when an admin has marked that key as first-party, or the operator imported it. */
   isFirstParty?: boolean;
   /** The verdict this settles, or empty. */

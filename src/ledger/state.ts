@@ -77,7 +77,7 @@ export class LedgerState {
     this.#reviews = new ReviewBook(stored);
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
-      this.exclusions.applyKeyEvent(payload);
+      this.exclusions.applyRegistryEvent(payload);
       this.#fold.restoreRegistryEvent(payload);
     }
   }
@@ -146,7 +146,7 @@ export class LedgerState {
   #applyKeyEvent(bytes: Buffer, at: number): void {
     const payload = copyFramePayload(bytes, at);
     this.keyEvents.push(payload);
-    if (this.exclusions.applyKeyEvent(payload)) this.isRefoldDue = true;
+    if (this.exclusions.applyRegistryEvent(payload)) this.isRefoldDue = true;
     this.#fold.markRevokedAgents(payload);
   }
 }

@@ -3,6 +3,7 @@
 import { randomFillSync, randomUUID } from "node:crypto";
 import { openReporterKeys, type ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../contract/faults.ts";
+import type { SenderSources } from "../bureau/outcomes/record.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { KeyRegistry } from "../bureau/reporters/key-registry.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
@@ -24,6 +25,7 @@ export interface ReportersOptions {
   readonly isSignatureRequired: boolean;
   /** Of the tenants: their unit of stakes is journaled with each outcome. */
   readonly policies: PolicySource;
+  readonly engine: SenderSources["engine"];
   /** In a cluster: the nodes take one another's nonces. */
   readonly nonceSecret?: Uint8Array | undefined;
   /** Epoch ms; the system's when left out. */
@@ -51,7 +53,7 @@ export interface ReporterServices {
 }
 
 export function openReporters(options: ReportersOptions): ReporterServices {
-  const { paths, ledger, isSignatureRequired, policies } = options;
+  const { paths, ledger, isSignatureRequired, policies, engine } = options;
   const pool = new SignaturePool(ledger.keyEvents);
   const serviceId =
     options.serviceId ?? loadOrCreateServiceId(paths, () => `trustrank:${randomUUID()}`);
@@ -72,6 +74,7 @@ export function openReporters(options: ReportersOptions): ReporterServices {
       serviceId,
       isSignatureRequired,
       policies,
+      engine,
       rememberedSinceMs,
       clock,
     }),

@@ -152,6 +152,7 @@ function openReporting(
     ledger: evidence.ledger,
     store,
     policies: evidence.policies,
+    engine: evidence.engine,
     registry: evidence.registry,
     onRegistryEvent: (event) => subscribers.sendRegistryEvent(event),
     nonceSecret: cluster && deriveSecret(claim.paths.bureauKey, "nonces"),

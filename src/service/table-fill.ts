@@ -5,8 +5,9 @@ import { LiveTable } from "../engine/live-table.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { OutcomeExclusions } from "../journal/exclusions.ts";
 import { diskFileLayer } from "../platform/files.ts";
-import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
+import { readFrameKind } from "../journal/format.ts";
 import { JournalReader } from "../journal/reader.ts";
+import { isRegistryKind } from "../journal/revoked-agents.ts";
 import { WARNING_SHARE } from "../ledger/admission/admission.ts";
 import { Refold } from "../ledger/refold.ts";
 import { copyFramePayload } from "../ledger/state.ts";
@@ -34,8 +35,8 @@ export function measureTableFill(journal: string, lsn: number, bytesMax: number)
   const exclusions = new OutcomeExclusions();
   const keys = new JournalReader(diskFileLayer, journal);
   keys.readRecords(0, lsn, everything, (bytes, at) => {
-    if (readFrameKind(bytes, at) === FRAME_KINDS.key)
-      exclusions.applyKeyEvent(copyFramePayload(bytes, at));
+    if (isRegistryKind(readFrameKind(bytes, at)))
+      exclusions.applyRegistryEvent(copyFramePayload(bytes, at));
   });
   keys.close();
   const target = {

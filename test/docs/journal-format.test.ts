@@ -165,6 +165,7 @@ test("the voice of an unsigned outcome, and the flag of a first-party key", () =
   expect([read(unsigned, "voice"), read(unsigned, "flags")]).toEqual([0x3ffffff1, 3]);
   expect(read({ ...unsigned, isFirstParty: true }, "flags")).toBe(11);
   expect(read(recordOf({ voice: 5 }), "voice"), "signed: its reporter's").toBe(0);
+  expect(read(recordOf({ voice: 5, signerVoice: 7 }), "voice"), "signed: a tenant's").toBe(7);
 });
 
 test("a signed batch and standings", () => {

@@ -68,7 +68,7 @@ test("the contract's bits of a standing are the engine's", () => {
 });
 
 test("the contract's voices are the engine's", () => {
-  const { hashKeyIdToVoice: _, hashTenantToAskerNumber: __, ...contract } = voices;
+  const { hashTenantToVoice: _, hashTenantToAskerNumber: __, ...contract } = voices;
   expect(contract).toEqual({ ...engineVoices });
   // As sources of the pair map they stand apart from all rows and pools.
   const rows = layout.CHUNKS_MAX << layout.CHUNK_ROWS_LOG2;

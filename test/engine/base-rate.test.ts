@@ -1,7 +1,7 @@
 // The base rate against those who would drag it: names that first spoke lately move it by a step of
 // their own, however many they are; the same words of reporters known for weeks are believed.
 import { expect, test } from "vitest";
-import { hashKeyIdToVoice } from "../../src/contract/voices.ts";
+import { hashTenantToVoice } from "../../src/contract/voices.ts";
 import { DAY_MS, openEngine, START_MS } from "./_engine.ts";
 
 const HOUR_MS = 3_600_000;
@@ -60,7 +60,9 @@ function openMarket() {
 
 test.each([20, 200])("%i invented names that sign nothing cost nobody anything", (names) => {
   const { cost } = openMarket();
-  expect(Math.abs(cost(names, { voice: hashKeyIdToVoice("a key"), signature: 0 }))).toBeLessThan(1);
+  expect(
+    Math.abs(cost(names, { voice: hashTenantToVoice("a tenant"), signature: 0 })),
+  ).toBeLessThan(1);
 });
 
 test.each([20, 200])("%i new keys that sign cost five points at most", (names) => {

@@ -168,6 +168,7 @@ export async function openService(
     serviceId: SERVICE_ID,
     isSignatureRequired: options.isSignatureRequired ?? false,
     policies: book,
+    engine,
     clock: now,
     registry,
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,

@@ -54,8 +54,9 @@ const records = fc
     ...rare,
     ...(isGiven ? { isTimeGiven: true } : {}),
     ...(isFirstParty ? { isFirstParty } : {}),
-    // A signed outcome is its reporter's, whichever key it came with.
     ...(voice !== null && record.signature === "none" ? { voice } : {}),
+    // A signed outcome is its reporter's, or a tenant's that answers for its signers.
+    ...(voice !== null && record.signature === "reporter" ? { signerVoice: voice } : {}),
   }));
 
 test("encode and decode are inverse", () => {
@@ -81,23 +82,23 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
         sealFrame(bytes, at, index + 1, 1);
         expect(decodeFoldedOutcome(bytes, at, fold)).toBe(record.isAgentFault);
         if (record.isAgentFault) {
+          const voice = record.voice ?? record.signerVoice ?? 0;
+          const isStranger = record.isFirstParty !== true && voice >= VOICE_STRANGER;
+          const signature = isStranger ? "none" : record.signature;
           expect(fold).toEqual({
             subject: record.subject,
             reporter: record.reporter,
             outcome: record.outcome,
             stakes: record.stakes,
             // A stranger's grade is at most what a counterparty's word proves.
-            gradeIndex:
-              record.isFirstParty !== true && (record.voice ?? 0) >= VOICE_STRANGER
-                ? Math.max(record.gradeIndex, GRADES.indexOf("counterparty"))
-                : record.gradeIndex,
+            gradeIndex: isStranger
+              ? Math.max(record.gradeIndex, GRADES.indexOf("counterparty"))
+              : record.gradeIndex,
             signatureIndex: SIGNATURES.indexOf(
-              record.isFirstParty === true && record.signature === "none"
-                ? "bureau"
-                : record.signature,
+              record.isFirstParty === true && signature === "none" ? "bureau" : signature,
             ),
             settledAtMs: record.settledAtMs,
-            voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : (record.voice ?? 0),
+            voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : voice,
             incidentAtMs:
               record.signature !== "bureau" && record.recordedAtMs - record.settledAtMs > DAY_MS
                 ? record.recordedAtMs

@@ -118,8 +118,44 @@ describe.each(Object.entries(ways))("%s", (name, way) => {
   });
 });
 
-it("counts a signed outcome as its reporter's, whichever key carries it", async () => {
-  const key = await makeKey();
+async function grant(namespace: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${ADMIN}`, "content-type": JSON_TYPE };
+  const init = { method: "PUT", headers, body: JSON.stringify(body) };
+  expect((await fetch(`${url}/v1/namespaces/${namespace}`, init)).status).toBe(200);
+}
+
+it("makes one voice of a tenant, whichever of its names sign and whichever keys carry them", async () => {
+  await grant("unvouched", { tenant: "unvouched" });
+  const subject = "agent://voices/s-unvouched";
+  const send = async (reporter: string, tenant: string, isSigned: boolean) => {
+    const body = JSON.stringify({ ...reports(subject)[0]!, reporter, grade: "onchain" });
+    const signer = isSigned ? await registerReporter(url, ADMIN, reporter) : undefined;
+    const headers = signer === undefined ? {} : { "x-jws-signature": signer.sign(body) };
+    const answer = await ask("/v1/outcomes", body, await makeKey({ tenant }), headers);
+    expect(answer.status).toBe(201);
+  };
+  for (const index of [0, 1, 2]) await send(`agent://unvouched/r-${index}`, "unvouched", true);
+  // Carried by another tenant's key it is the owner's word still.
+  await send("agent://unvouched/r-3", "carrier", true);
+  await send("agent://unvouched/r-4", "unvouched", false);
+  // Of a namespace without an owner it is the sender's.
+  await send("agent://unowned/r-5", "unvouched", true);
+  expect((await explain(subject)).evidence.outcomes).toBe(1);
+  await send("agent://unowned/r-6", "carrier", true);
+  expect((await explain(subject)).evidence.outcomes).toBe(2);
+  const { json } = await ask("/readyz");
+  expect(json["warnings"]).toContainEqual(
+    expect.stringMatching(/^not vouched for: unvouched of unvouched; .*grant --vouched/),
+  );
+  // From the grant on each signer counts; what was recorded stays as it was.
+  await grant("unvouched", { tenant: "unvouched", vouched: true });
+  for (const index of [7, 8]) await send(`agent://unvouched/r-${index}`, "unvouched", true);
+  expect((await explain(subject)).evidence.outcomes).toBe(4);
+});
+
+it("counts a vouched signer's outcome as its own, whichever key carries it", async () => {
+  await grant("voices", { tenant: "voices", vouched: true });
+  const key = await makeKey({ tenant: "voices" });
   const [first] = reports("agent://voices/s-signed");
   const signer = await registerReporter(url, ADMIN, first!.reporter);
   const body = JSON.stringify(first);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallContext } from "../../src/bureau/bureau.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../src/contract/policy.ts";
 import type { Principal } from "../../src/contract/principal.ts";
-import { hashKeyIdToVoice } from "../../src/contract/voices.ts";
+import { hashTenantToVoice } from "../../src/contract/voices.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { diskFileLayer } from "../../src/platform/files.ts";
@@ -28,7 +28,7 @@ const principal: Principal = {
   minimumScores: MINIMUM_SCORES_DEFAULT,
   isShadow: false,
   isFirstParty: true,
-  voice: hashKeyIdToVoice("installed-admin"),
+  voice: hashTenantToVoice("operator"),
 };
 const call: CallContext = { requestId: "upgrade", principal };
 

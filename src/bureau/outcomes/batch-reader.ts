@@ -16,6 +16,7 @@ import { KeyRegistry } from "../reporters/key-registry.ts";
 import type { OutcomeIdGenerator } from "../services.ts";
 import {
   buildRecordOrFault,
+  findSignerVoice,
   findUnsignedReporterFault,
   type OutcomeSender,
   attachReporterSignature,
@@ -134,7 +135,11 @@ export class OutcomeBatchReader {
       return new ServiceFault("invalid_request", "a signed item cannot stand in a signed batch");
     }
     const fault = signed.findReporterFault(row.reporter);
-    return fault ?? buildRecordOrFault(this.#services, row, task, task.nowMs);
+    if (fault !== undefined) return fault;
+    const record = buildRecordOrFault(this.#services, row, task, task.nowMs);
+    if (record instanceof ServiceFault) return record;
+    const signerVoice = findSignerVoice(this.#registry, row.reporter, task);
+    return signerVoice === undefined ? record : { ...record, signerVoice };
   }
 
   /** The checks of an outcome that comes alone, in the same order. */
@@ -151,7 +156,8 @@ export class OutcomeBatchReader {
       if (record instanceof ServiceFault) return record;
       signed.assertFresh();
       await signed.verifySignature();
-      attachReporterSignature(record, signed);
+      const signerVoice = findSignerVoice(this.#registry, record.reporter, task);
+      attachReporterSignature(record, signed, signerVoice);
       return record;
     } catch (thrown) {
       if (thrown instanceof ServiceFault) return thrown;

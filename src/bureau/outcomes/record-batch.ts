@@ -8,6 +8,7 @@ import { findEarlierBatchItems } from "./earlier-receipts.ts";
 import {
   buildRecordOrFault,
   catchRowFault,
+  findSignerVoice,
   findUnsignedReporterFault,
   selectOutcomeSender,
 } from "./record.ts";
@@ -28,7 +29,7 @@ export async function recordOutcomeBatch(
 ): Promise<ReceiptOrFault[]> {
   const { signed } = call;
   const nowMs = services.clock();
-  const sender = selectOutcomeSender(call.principal, services.policies);
+  const sender = selectOutcomeSender(call.principal, services);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault =
@@ -55,6 +56,8 @@ export async function recordOutcomeBatch(
       if (signed !== undefined) {
         const { kid, jti } = signed.jws;
         record.signature = "reporter";
+        const signerVoice = findSignerVoice(services.registry, record.reporter, sender);
+        if (signerVoice !== undefined) record.signerVoice = signerVoice;
         record.proof = { kind: "batch", kid, jti, evidenceId, index };
         record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
       }

@@ -7,7 +7,9 @@ import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.t
 import { extractNamespace } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import { hashTenantToVoice } from "../../contract/voices.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
+import type { EngineReader } from "../../engine/reading.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
@@ -23,14 +25,39 @@ export interface OutcomeSender extends Pick<Principal, "tenant" | "voice" | "isF
   readonly isAdmin: boolean;
   /** What one unit of the tenant's stakes is in the bureau's unit of account; above 0. */
   readonly stakesUnit: number;
+  /** Whether reporters' credibility counts, so that each signer is a voice by what it has earned. */
+  readonly areStandingsInForce: boolean;
+}
+
+/** What a sender is judged by beside its key. */
+export interface SenderSources {
+  readonly policies: PolicySource;
+  readonly engine: Pick<EngineReader, "areStandingsInForce">;
 }
 
 export function selectOutcomeSender(
   { tenant, voice, isFirstParty, scopes }: Principal,
-  policies: PolicySource,
+  { policies, engine: { areStandingsInForce } }: SenderSources,
 ): OutcomeSender {
   const stakesUnit = policies.findActivePolicy(tenant).terms.connect.unit;
-  return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin"), stakesUnit };
+  const isAdmin = scopes.has("admin");
+  return { tenant, voice, isFirstParty, isAdmin, stakesUnit, areStandingsInForce };
+}
+
+/**
+ * Number of the tenant that an outcome signed by `reporter` counts as: the owner of its namespace, or
+ * the sender where nobody owns it. Undefined where the reporter answers for itself: an administrator
+ * vouches for the owner, or standings are in force.
+ */
+export function findSignerVoice(
+  { owners }: Pick<ReporterRegistry, "owners">,
+  reporter: string,
+  { voice, areStandingsInForce }: Pick<OutcomeSender, "voice" | "areStandingsInForce">,
+): number | undefined {
+  if (areStandingsInForce) return undefined;
+  const owner = owners.find(extractNamespace(reporter));
+  if (owner === undefined) return voice;
+  return owner.isVouched ? undefined : hashTenantToVoice(owner.tenant);
 }
 
 /**
@@ -65,7 +92,7 @@ export async function recordOutcome(
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
-  const sender = selectOutcomeSender(call.principal, services.policies);
+  const sender = selectOutcomeSender(call.principal, services);
   signed?.assertReporter(request.reporter);
   const nowMs = services.clock();
   const { registry } = services;
@@ -82,7 +109,7 @@ export async function recordOutcome(
     const earlier = await signed.findEarlierRecords();
     const first = earlier === undefined ? undefined : await findEarlierReceipt(signed, earlier);
     if (first !== undefined) return first;
-    attachReporterSignature(record, signed);
+    attachReporterSignature(record, signed, findSignerVoice(registry, record.reporter, sender));
   }
   return services.ledger.append(record);
 }
@@ -103,9 +130,14 @@ export function buildRecordOrFault(
 }
 
 /** Marks the record as signed by the reporter; the signature is verified before. */
-export function attachReporterSignature(record: OutcomeRecord, signed: SignedBody): void {
+export function attachReporterSignature(
+  record: OutcomeRecord,
+  signed: SignedBody,
+  signerVoice: number | undefined,
+): void {
   const { kid, jti, protectedText, signature } = signed.jws;
   record.signature = "reporter";
+  if (signerVoice !== undefined) record.signerVoice = signerVoice;
   record.proof = { kind: "own", kid, jti, protectedText, signature };
   record.body = signed.body;
 }
@@ -128,7 +160,7 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const sender = selectOutcomeSender(call.principal, services.policies);
+      const sender = selectOutcomeSender(call.principal, services);
       const record = buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
       record.isFirstParty = true;
       record.signature = "bureau";

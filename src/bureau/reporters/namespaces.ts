@@ -23,7 +23,10 @@ export interface NamespacesOptions {
 interface NamespaceChange {
   readonly namespace: string;
   readonly tenant: string;
-  readonly keepsKeys: boolean;
+  readonly keepsKeys?: boolean;
+  readonly isVouched?: boolean;
+  /** Epoch ms. */
+  readonly discountSinceMs?: number | undefined;
 }
 
 /** Changes resolve once durable, and reject with a ServiceFault. The caller has checked the scope. */
@@ -40,10 +43,15 @@ export class Namespaces {
   }
 
   /**
-   * Makes a tenant the owner. Granting it to its owner confirms an inherited namespace.
+   * Makes a tenant the owner, vouched for or not; left out, that stays as it is. Granting it to its
+   * owner confirms an inherited namespace.
    * @throws ServiceFault `namespace_conflict` when another tenant owns it.
    */
-  grant(namespace: string, tenant: string, admin: Principal): Promise<NamespaceDescription> {
+  grant(
+    namespace: string,
+    { tenant, isVouched: wanted }: { tenant: string; isVouched?: boolean | undefined },
+    admin: Principal,
+  ): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
       const { owners } = this.#options.registry;
       const known = owners.find(namespace);
@@ -51,12 +59,15 @@ export class Namespaces {
         const detail = `\`${namespace}\` belongs to \`${known.tenant}\`: transfer it`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      if (known?.state === "granted") return describeNamespace(known);
+      const isVouched = wanted ?? known?.isVouched ?? false;
+      if (known?.state === "granted" && known.isVouched === isVouched) {
+        return describeNamespace(known);
+      }
       if (known === undefined && owners.count >= NAMESPACES_MAX) {
         const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      await this.#record("namespace.granted", { namespace, tenant, keepsKeys: false }, admin);
+      await this.#record("namespace.granted", { namespace, tenant, isVouched }, admin);
       return this.#describeCurrent(namespace);
     });
   }
@@ -80,14 +91,19 @@ export class Namespaces {
   }
 
   /**
-   * Takes a namespace back; keys of the owner retire at once. Resolves with what it was.
+   * Takes a namespace back; keys of the owner retire at once, and what was signed there since
+   * `discountSinceMs` (epoch ms) does not count any more. Resolves with what it was.
    * @throws ServiceFault `not_found` when nobody owns it.
    */
-  revoke(namespace: string, admin: Principal): Promise<NamespaceDescription> {
+  revoke(
+    namespace: string,
+    { discountSinceMs }: { discountSinceMs?: number | undefined },
+    admin: Principal,
+  ): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
       const known = this.#requireOwner(namespace);
       const { tenant } = known;
-      await this.#record("namespace.revoked", { namespace, tenant, keepsKeys: false }, admin);
+      await this.#record("namespace.revoked", { namespace, tenant, discountSinceMs }, admin);
       return describeNamespace(known);
     });
   }
@@ -104,7 +120,7 @@ export class Namespaces {
 
   async #record(
     event: NamespaceEvent["event"],
-    { namespace, tenant, keepsKeys }: NamespaceChange,
+    { namespace, tenant, keepsKeys = false, isVouched, discountSinceMs }: NamespaceChange,
     admin: Principal,
   ): Promise<void> {
     const { events, registry, onEvent, clock } = this.#options;
@@ -114,6 +130,8 @@ export class Namespaces {
       namespace,
       tenant,
       keeps_keys: keepsKeys,
+      ...(isVouched === undefined ? {} : { vouched: isVouched }),
+      ...(discountSinceMs === undefined ? {} : { discount_since_ms: discountSinceMs }),
       by: admin.keyId,
       ...(admin.via === undefined ? {} : { via: admin.via }),
     };
@@ -125,7 +143,8 @@ export class Namespaces {
   }
 }
 
-function describeNamespace({ namespace, tenant, state, sinceMs, grantedBy }: NamespaceOwner) {
-  const since = new Date(sinceMs).toISOString();
-  return { namespace, tenant, state, since, granted_by: grantedBy };
+function describeNamespace(owner: NamespaceOwner): NamespaceDescription {
+  const { namespace, tenant, state, isVouched: vouched, grantedBy } = owner;
+  const since = new Date(owner.sinceMs).toISOString();
+  return { namespace, tenant, state, vouched, since, granted_by: grantedBy };
 }

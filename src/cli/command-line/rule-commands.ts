@@ -65,6 +65,8 @@ export function addNamespaceCommands(program: Command): void {
   );
   add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
     .requiredOption("--tenant <tenant>", "the owner")
+    .option("--vouched", "each reporter that signs there is a voice of its own")
+    .option("--no-vouched", "all of them are one voice, their owner's (at first)")
     .action((name: string, flags) =>
       commands.grantNamespace(resolveDataAccess(flags), name, flags),
     );
@@ -74,9 +76,15 @@ export function addNamespaceCommands(program: Command): void {
     .action((name: string, flags) =>
       commands.transferNamespace(resolveDataAccess(flags), name, flags),
     );
-  add("revoke <namespace>", "take it back; its owner's keys there retire").action(
-    (name: string, flags) => commands.revokeNamespace(resolveDataAccess(flags), name, flags),
-  );
+  add("revoke <namespace>", "take it back; its owner's keys there retire")
+    .option(
+      "--discount-since <time>",
+      "what was signed there since then counts no more",
+      parseTimeMs,
+    )
+    .action((name: string, flags) =>
+      commands.revokeNamespace(resolveDataAccess(flags), name, flags),
+    );
 }
 
 export function addQuotaCommands(program: Command): void {

@@ -65,7 +65,11 @@ function parseDecisionCursor(text: string | null): DecisionListCursor | undefine
   return { evaluatedMs: Number(ms), leg: DECISION_LEGS[Number(legIndex)]!, requestId };
 }
 
-function readTimeParameterMs(query: URLSearchParams, name: string): number | undefined {
+/**
+ * A time in the query: a date, an RFC 3339 date-time or epoch ms; as epoch ms, undefined when left out.
+ * @throws ServiceFault `invalid_parameter`.
+ */
+export function readTimeParameterMs(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   return text === null ? undefined : parseTimeParameterMs(name, text);
 }

@@ -6,6 +6,10 @@ import * as t from "./schema.ts";
 /** `PUT /v1/namespaces/{namespace}`. */
 export const NamespaceGrant = t.defineStrictMessage("NamespaceGrant", {
   tenant: t.definePlainText(TENANT_LENGTH_MAX),
+  vouched: t.withDescription(
+    t.makeOptional(t.flag),
+    "whether each reporter that signs there is a voice of its own; left out: as it is, at first false",
+  ),
 });
 
 /** `POST /v1/namespaces/{namespace}/transfer`. */
@@ -26,6 +30,10 @@ export const Namespace = t.defineMessage("Namespace", {
   state: t.withDescription(
     t.defineChoice(NAMESPACE_STATES),
     "inherited: it registered the first key there before ownership was granted; to be confirmed",
+  ),
+  vouched: t.withDescription(
+    t.flag,
+    "each reporter that signs there is a voice of its own; else all are one, their owner's",
   ),
   since: t.time,
   granted_by: t.withDescription(

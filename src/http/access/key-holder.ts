@@ -2,7 +2,7 @@
 // ones work for a while after a rotation.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../contract/principal.ts";
-import { hashKeyIdToVoice } from "../../contract/voices.ts";
+import { hashTenantToVoice } from "../../contract/voices.ts";
 import type { StoredKey } from "./key-file.ts";
 import type { Scope } from "../../contract/vocabulary.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
@@ -92,7 +92,7 @@ function createPrincipal(stored: StoredKey): Principal {
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
     isFirstParty: stored.isFirstParty ?? false,
-    voice: hashKeyIdToVoice(stored.keyId),
+    voice: hashTenantToVoice(stored.tenant),
   };
 }
 
@@ -134,7 +134,7 @@ export function createInstalledKeyHolder(secret: string, lengthMax: number): Ins
     minimumScores: { ...MINIMUM_SCORES_DEFAULT },
     isShadow: false,
     isFirstParty: true,
-    voice: hashKeyIdToVoice(INSTALLED_KEY_ID),
+    voice: hashTenantToVoice("operator"),
   };
   return { digest: hashSecret(secret), principal };
 }

@@ -2,6 +2,7 @@
 // the path.
 import { parseNamespace } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { readTimeParameterMs } from "../../contract/parse/decision-query.ts";
 import { parseNamespaceGrant, parseNamespaceTransfer } from "../../contract/parse/requests.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -45,21 +46,21 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     path: "/v1/namespaces/{namespace}",
     summary: "Takes a namespace back; keys of its owner retire at once",
     access: "admin",
+    query: {
+      discount_since:
+        "What its reporters signed and the service recorded since then counts no more: a date, an " +
+        "RFC 3339 date-time or epoch ms; left out, all that is on record counts on",
+    },
     responses: { 200: { description: "The namespace as it was", schema: "Namespace" } },
-    handle: async (exchange) =>
-      exchange.document(
-        200,
-        await exchange
-          .require("namespaces")
-          .revoke(parseNamespace(exchange.decodedParameter()), exchange.principal),
-      ),
+    handle: handleNamespaceRevocation,
   },
 ];
 
 async function handleNamespaceGrant(exchange: Exchange): Promise<Reply> {
   const namespace = parseNamespace(exchange.decodedParameter());
-  const { tenant } = parseNamespaceGrant(exchange.readDocument());
-  const owned = await exchange.require("namespaces").grant(namespace, tenant, exchange.principal);
+  const { tenant, vouched: isVouched } = parseNamespaceGrant(exchange.readDocument());
+  const to = { tenant, isVouched };
+  const owned = await exchange.require("namespaces").grant(namespace, to, exchange.principal);
   return exchange.document(200, owned);
 }
 
@@ -69,4 +70,12 @@ async function handleNamespaceTransfer(exchange: Exchange): Promise<Reply> {
   const to = { tenant, keepsKeys };
   const owned = await exchange.require("namespaces").transfer(namespace, to, exchange.principal);
   return exchange.document(200, owned);
+}
+
+async function handleNamespaceRevocation(exchange: Exchange): Promise<Reply> {
+  const namespace = parseNamespace(exchange.decodedParameter());
+  const discountSinceMs = readTimeParameterMs(exchange.query, "discount_since");
+  const { principal } = exchange;
+  const namespaces = exchange.require("namespaces");
+  return exchange.document(200, await namespaces.revoke(namespace, { discountSinceMs }, principal));
 }

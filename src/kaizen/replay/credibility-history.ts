@@ -26,6 +26,7 @@ import {
   createFoldedOutcome,
   isImportedOutcome,
 } from "../../journal/folded-outcome.ts";
+import { readOutcomeSignatureIndex } from "../../journal/outcome.ts";
 import { JournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
@@ -41,7 +42,7 @@ class SigningKeyHolders {
   readonly #holders = new Map<string, { agent: string; act: KeyAuthority }>();
 
   take(payload: Buffer): void {
-    this.exclusions.applyKeyEvent(payload);
+    this.exclusions.applyRegistryEvent(payload);
     const event = JSON.parse(payload.toString()) as RegistryEvent;
     this.#owners.apply(event);
     if (isNamespaceEvent(event)) {
@@ -96,15 +97,18 @@ class StandingHistoryBuilder {
     if (kind !== FRAME_KINDS.outcome || this.keys.exclusions.isExcluded(bytes, at)) return;
     const folded = this.#folded;
     if (!decodeFoldedOutcome(bytes, at, folded)) return;
-    // Its reporter is a claim of the key's: it gives no trust, teaches no stakes, makes no cluster.
-    if (folded.voice >= VOICE_STRANGER) return;
+    const isStranger = folded.voice >= VOICE_STRANGER;
+    const signature = isStranger ? readOutcomeSignatureIndex(bytes, at) : folded.signatureIndex;
+    // Its reporter is a claim of the sender's: it gives no trust, teaches no stakes, makes no cluster.
+    // One that signed is no claim; what its word is worth is what the batch computes.
+    if (isStranger && signature === UNSIGNED) return;
     const { grade_weights, signature_weights } = this.#config;
     const graded = grade_weights[folded.gradeIndex]!;
     this.#reporters.push(this.#assignNumber(folded.reporter));
     this.#subjects.push(this.#assignNumber(folded.subject));
     this.#failures.push(1 - folded.outcome);
-    this.#signatures.push(folded.signatureIndex);
-    this.#weights.push(graded * signature_weights[folded.signatureIndex]!);
+    this.#signatures.push(signature);
+    this.#weights.push(graded * signature_weights[signature]!);
     this.#stakes.push(folded.stakes);
   }
 

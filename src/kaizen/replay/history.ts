@@ -103,9 +103,11 @@ function findExclusions(directory: string, uptoLsn: number): OutcomeExclusions {
   const reader = new JournalReader(diskFileLayer, directory);
   try {
     reader.readRecords(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
-      if (readFrameKind(bytes, offset) !== FRAME_KINDS.key) return;
+      if (!isRegistryKind(readFrameKind(bytes, offset))) return;
       const start = offset + FRAME_HEAD_BYTES;
-      exclusions.applyKeyEvent(bytes.subarray(start, start + readPayloadLength(bytes, offset)));
+      exclusions.applyRegistryEvent(
+        bytes.subarray(start, start + readPayloadLength(bytes, offset)),
+      );
     });
   } finally {
     reader.close();

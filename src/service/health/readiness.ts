@@ -6,7 +6,7 @@ import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admissi
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX, type OpenLedger } from "../../ledger/client.ts";
 import type { KeyRegistry } from "../../bureau/reporters/key-registry.ts";
-import type { NamespaceOwners } from "../../contract/namespaces.ts";
+import type { NamespaceOwner, NamespaceOwners } from "../../contract/namespaces.ts";
 import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
@@ -86,6 +86,21 @@ export function buildInheritedNamespacesWarning(owners: NamespaceOwners): string
   return `${count} ${belong} to the tenant that came first: ${advice}`;
 }
 
+const UNVOUCHED_NAMED_MAX = 5;
+
+/** One line while signers of owners whom nobody vouches for count as strangers; or none. */
+export function buildUnvouchedOwnersWarning(owners: readonly NamespaceOwner[]): string {
+  if (owners.length === 0) return "";
+  const named = owners.slice(0, UNVOUCHED_NAMED_MAX);
+  const names = named.map(({ namespace, tenant }) => `${namespace} of ${tenant}`).join(", ");
+  const more = owners.length - named.length;
+  const others = more === 0 ? "" : ` and ${more} more`;
+  return (
+    `not vouched for: ${names}${others}; what is signed there counts as one stranger's word for ` +
+    "each tenant: `trustrank namespaces grant --vouched` lets each signer count"
+  );
+}
+
 /** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
 export function listClockWarnings(
   clock: Pick<SteadyClockWriter, "leadMs" | "isConfirmed">,
@@ -101,8 +116,8 @@ export function listClockWarnings(
 /** What readiness looks at. */
 interface ReadinessSources {
   readonly ledger: OpenLedger;
-  readonly registry: Pick<KeyRegistry, "owners">;
-  readonly engine: { readTableUse(): TableUse };
+  readonly registry: Pick<KeyRegistry, "owners" | "listUnvouchedOwners">;
+  readonly engine: { readTableUse(): TableUse; readonly areStandingsInForce: boolean };
 }
 
 interface HealthProbeSources {
@@ -143,10 +158,13 @@ export function createHealthProbe(
     buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustConfigured(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
+  const unvouchedOwners = () =>
+    engine.areStandingsInForce ? "" : buildUnvouchedOwnersWarning(registry.listUnvouchedOwners());
   const warnings = () => [
     ...listStoreWarnings(store.status(), clock.now()),
     unvouched(),
     inherited(),
+    unvouchedOwners(),
     ...listTableWarnings(engine.readTableUse()),
     ...listClockWarnings(clock),
     ...listArchiveWarnings(archive.status()),

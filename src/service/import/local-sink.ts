@@ -2,7 +2,7 @@
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
-import { hashKeyIdToVoice } from "../../contract/voices.ts";
+import { hashTenantToVoice } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
@@ -15,7 +15,7 @@ export const OPERATOR_CALL: CallContext = {
     minimumScores: MINIMUM_SCORES_DEFAULT,
     isShadow: false,
     isFirstParty: true,
-    voice: hashKeyIdToVoice("operator"),
+    voice: hashTenantToVoice("operator"),
   },
 };
 

@@ -7,25 +7,23 @@ import type {
   OutcomeIntakeTask,
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { selectOutcomeSender } from "../../bureau/outcomes/record.ts";
+import { selectOutcomeSender, type SenderSources } from "../../bureau/outcomes/record.ts";
 import { isOfOneRow } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
 import { buildReceipt } from "../../ledger/receipts.ts";
 import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
-import type { PolicySource } from "../../policy/active-policy.ts";
 import type { SignaturePool } from "./pool.ts";
 import type { IntakeFrames } from "./worker.ts";
 import { decodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
-export interface IntakeOptions {
+export interface IntakeOptions extends SenderSources {
   readonly pool: SignaturePool;
   readonly ledger: FrameLog;
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
   readonly rememberedSinceMs: () => number;
-  readonly policies: PolicySource;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -44,7 +42,7 @@ async function readAndAppendBatch(
     ...document,
     serviceId,
     isSignatureRequired,
-    ...selectOutcomeSender(principal, options.policies),
+    ...selectOutcomeSender(principal, options),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };

@@ -7,7 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Bureau, OutcomeContext } from "../../../src/bureau/bureau.ts";
 import { openBureau } from "../../../src/bureau/open.ts";
-import { buildRecordOrFault, selectOutcomeSender } from "../../../src/bureau/outcomes/record.ts";
+import {
+  buildRecordOrFault,
+  findSignerVoice,
+  selectOutcomeSender,
+} from "../../../src/bureau/outcomes/record.ts";
+import { KeyRegistry } from "../../../src/bureau/reporters/key-registry.ts";
+import { hashTenantToVoice } from "../../../src/contract/voices.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { createActivePolicy, type PolicySource } from "../../../src/policy/active-policy.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
@@ -149,7 +155,10 @@ describe("stakes", () => {
     return { findActivePolicy: () => active, findPolicyVersion: () => undefined };
   };
   const recorded = (unit?: number) => {
-    const sender = selectOutcomeSender(call.principal, source(unit));
+    const sender = selectOutcomeSender(call.principal, {
+      policies: source(unit),
+      engine: { areStandingsInForce: false },
+    });
     return buildRecordOrFault({ outcomeIds: { next: () => "" } }, outcome(), sender, nowMs);
   };
 
@@ -159,6 +168,38 @@ describe("stakes", () => {
       expect(recorded(unit)).toMatchObject({ stakes: 5 });
       expect(recorded(unit)).not.toHaveProperty("reportedStakes");
     }
+  });
+});
+
+describe("the voice of a signed outcome", () => {
+  const registry = new KeyRegistry();
+  const at = { at_ms: 0, keeps_keys: false, by: "admin" };
+  const event = "namespace.granted";
+  registry.apply({ event, namespace: "plain", tenant: "acme", ...at });
+  registry.apply({ event, namespace: "friends", tenant: "globex", vouched: true, ...at });
+  const voiceOf = (reporter: string, areStandingsInForce = false) =>
+    findSignerVoice(registry, reporter, { voice: 42, areStandingsInForce });
+
+  it("is its owner's tenant unless it is vouched for, and the sender's without an owner", () => {
+    expect(voiceOf("agent://plain/r")).toBe(hashTenantToVoice("acme"));
+    expect(voiceOf("agent://friends/r")).toBeUndefined();
+    expect(voiceOf("agent://nobody/r")).toBe(42);
+  });
+
+  it("is the reporter's while standings are in force", () => {
+    for (const namespace of ["plain", "friends", "nobody"]) {
+      expect(voiceOf(`agent://${namespace}/r`, true)).toBeUndefined();
+    }
+  });
+
+  it("is the new owner's after a transfer, which nobody vouches for", () => {
+    registry.apply({
+      ...at,
+      event: "namespace.transferred",
+      namespace: "friends",
+      tenant: "hooli",
+    });
+    expect(voiceOf("agent://friends/r")).toBe(hashTenantToVoice("hooli"));
   });
 });
 

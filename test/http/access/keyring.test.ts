@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hashKeyIdToVoice } from "../../../src/contract/voices.ts";
+import { hashTenantToVoice } from "../../../src/contract/voices.ts";
 import { generateApiKey, parseApiKey } from "../../../src/http/access/key-format.ts";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
 import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
@@ -136,7 +136,7 @@ describe("keyring", () => {
       minimumScores: { L0: 300, L1: 300, L2: 300, L3: 700 },
       isShadow: true,
       isFirstParty: true,
-      voice: hashKeyIdToVoice(kept.description.key_id),
+      voice: hashTenantToVoice("acme"),
     });
     expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
     expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();

@@ -66,6 +66,7 @@ describe("a namespace", () => {
       namespace: "shop",
       tenant: "acme",
       state: "granted",
+      vouched: false,
       since: new Date(NOW_MS).toISOString(),
       granted_by: "installed-admin",
     });
