@@ -16,6 +16,8 @@ import { otherTenants } from "./attacks/other-tenants.ts";
 import { overload, soak } from "./attacks/overload.ts";
 import { provenanceFlood } from "./attacks/provenance-flood.ts";
 import { requestId } from "./attacks/request-id.ts";
+import { grantAndRun } from "./attacks/grant-and-run.ts";
+import { signedRing } from "./attacks/signed-ring.ts";
 import { scopes } from "./attacks/scopes.ts";
 import { slowConnections } from "./attacks/slow-connections.ts";
 import { smuggling } from "./attacks/smuggling.ts";
@@ -39,6 +41,8 @@ export const ATTACKS: readonly Attack[] = [
   baseRate,
   namespaceTaken,
   forgedReporter,
+  signedRing,
+  grantAndRun,
   requestId,
   unstoppableSql,
   denialFlood,
