@@ -1,6 +1,6 @@
 // The textual forms of the wire: agent identifiers, actions, hashes, tokens; and the key by which the
 // agent table knows an agent. One pass over the characters each; nothing is trimmed, folded or
-// normalised on the way in.
+// normalised on the way in: a text that would be an agent identifier only after that is refused.
 import { ServiceFault } from "./faults.ts";
 import {
   ACTION_LENGTH_MAX,
@@ -15,6 +15,12 @@ const PLAIN_PREFIX = "plain:";
 const ANY_NAME = "/*";
 const SLASH = 0x2f;
 const DOT = 0x2e;
+const SPACE = 0x20;
+const PERCENT = 0x25;
+const CASE_BIT = 0x20;
+/** Begins whatever may be taken for an agent identifier. */
+const ANY_SCHEME = "agent:";
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 const SEGMENT = 1;
 const ACTION = 2;
@@ -37,6 +43,7 @@ function allowCharacters(characters: string, bit: number): void {
 /**
  * SPEC §2.1: `agent://<namespace>/<name>`, segments of 1 to 128 characters of `[A-Za-z0-9._~-]`.
  * SPEC §2.1 is silent on length and deeper names: a name may hold more segments, 512 bytes in all.
+ * No segment is `.` or `..`: whoever resolves a path would read another name.
  */
 export function isAgentId(value: unknown): value is string {
   if (typeof value !== "string" || value.length > AGENT_ID_BYTES_MAX) return false;
@@ -47,6 +54,7 @@ export function isAgentId(value: unknown): value is string {
     const code = value.charCodeAt(index);
     if (code === SLASH) {
       if (index === start || index - start > AGENT_SEGMENT_LENGTH_MAX) return false;
+      if (isDotSegment(value, start, index)) return false;
       segments += 1;
       start = index + 1;
     } else if (code > 127 || ((CHARACTER_CLASSES[code] as number) & SEGMENT) === 0) {
@@ -54,7 +62,14 @@ export function isAgentId(value: unknown): value is string {
     }
   }
   const last = value.length - start;
-  return segments > 1 && last > 0 && last <= AGENT_SEGMENT_LENGTH_MAX;
+  if (segments === 1 || last === 0 || last > AGENT_SEGMENT_LENGTH_MAX) return false;
+  return !isDotSegment(value, start, value.length);
+}
+
+/** Whether `.` or `..` stands from `start` to `end`. */
+function isDotSegment(value: string, start: number, end: number): boolean {
+  if (end - start > 2 || value.charCodeAt(start) !== DOT) return false;
+  return end - start === 1 || value.charCodeAt(start + 1) === DOT;
 }
 
 /**
@@ -70,7 +85,7 @@ export function parseNamespace(value: string): string {
 /** The identifier itself, or ServiceFault `invalid_parameter`. For identifiers outside bodies. */
 export function parseAgentId(value: string): string {
   if (isAgentId(value)) return value;
-  throw new ServiceFault("invalid_parameter", "agent identifier must be `agent://namespace/name`");
+  throw new ServiceFault("invalid_parameter", `agent identifier ${describeAgentIdFault(value)}`);
 }
 
 /**
@@ -90,18 +105,69 @@ export function isPlainText(value: unknown, bytesMax: number): value is string {
 
 /**
  * An agent that is scored: an agent identifier, or any other line of text as SPEC §2.1 has it for
- * verify. What begins with `agent://` must have its form: a slip of the pen is no agent of its own.
+ * verify. What begins with `agent://`, or would after `resemblesAgentId` has read it, must have the
+ * form: a slip of the pen is no agent of its own.
  */
 export function isScoredId(value: unknown): value is string {
   if (typeof value !== "string") return false;
-  return value.startsWith(SCHEME) ? isAgentId(value) : isPlainText(value, AGENT_ID_BYTES_MAX);
+  if (value.startsWith(SCHEME)) return isAgentId(value);
+  return isPlainText(value, AGENT_ID_BYTES_MAX) && !resemblesAgentId(value);
 }
 
 /** The identifier itself, or ServiceFault `invalid_parameter`. */
 export function parseScoredId(value: string): string {
   if (isScoredId(value)) return value;
-  const detail = `must be \`agent://namespace/name\` or 1 to ${AGENT_ID_BYTES_MAX} bytes of plain text`;
-  throw new ServiceFault("invalid_parameter", `agent identifier ${detail}`);
+  throw new ServiceFault("invalid_parameter", `agent identifier ${describeScoredIdFault(value)}`);
+}
+
+/**
+ * A name to read by, which may have been recorded before its form was refused: any line of text. Where
+ * nothing is found under it, `parseScoredId` says what is wrong with it.
+ * @throws ServiceFault `invalid_parameter` when it is no line of text.
+ */
+export function parseRecordedId(value: string): string {
+  return isPlainText(value, AGENT_ID_BYTES_MAX) ? value : parseScoredId(value);
+}
+
+/**
+ * Whether a text reads like an agent identifier that is none: percent-decoded once, in Unicode's form
+ * NFKC, without white space at its ends and without invisible characters it begins with `agent:` in
+ * any case. ASCII is looked at only as far as it agrees, and nothing is allocated for it.
+ */
+export function resemblesAgentId(value: string): boolean {
+  let index = 0;
+  while (value.charCodeAt(index) === SPACE) index += 1;
+  for (let expected = 0; expected < ANY_SCHEME.length; expected += 1) {
+    const code = value.charCodeAt(index + expected);
+    if (code === PERCENT || code > 127) return foldText(value).toLowerCase().startsWith(ANY_SCHEME);
+    // Its capital differs from a letter in one bit; no other character becomes a colon by it.
+    if ((code | CASE_BIT) !== ANY_SCHEME.charCodeAt(expected)) return false;
+  }
+  return true;
+}
+
+/** The text percent-decoded once, in form NFKC, without invisible characters and space at its ends. */
+function foldText(value: string): string {
+  const decoded = value.replaceAll(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    Buffer.from(run.replaceAll("%", ""), "hex").toString(),
+  );
+  return decoded.normalize("NFKC").replaceAll(INVISIBLE, "").trim();
+}
+
+/** What is wrong with a text that is no agent identifier, and the identifier that it may stand for. */
+export function describeAgentIdFault(value: string): string {
+  const form = "must be an agent identifier, `agent://namespace/name`";
+  if (!resemblesAgentId(value)) return form;
+  const meant = SCHEME + foldText(value).slice(ANY_SCHEME.length).replace(/^\/+/, "");
+  if (meant !== value && isAgentId(meant)) return `${form}; meant may be \`${meant}\``;
+  return `${form}, without an empty segment, \`.\` or \`..\``;
+}
+
+/** As `describeAgentIdFault`, of a text that is no scored agent's name. */
+export function describeScoredIdFault(value: string): string {
+  if (resemblesAgentId(value)) return describeAgentIdFault(value);
+  const plain = `1 to ${AGENT_ID_BYTES_MAX} bytes of text without control characters`;
+  return `must be \`agent://namespace/name\` or ${plain}`;
 }
 
 /**

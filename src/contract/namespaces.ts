@@ -91,6 +91,16 @@ export class NamespaceOwners {
     return this.#owners.get(namespace);
   }
 
+  /** An owned namespace of the same letters in another case. */
+  findOtherCase(namespace: string): NamespaceOwner | undefined {
+    const folded = namespace.toLowerCase();
+    for (const owner of this.#owners.values()) {
+      const { namespace: other } = owner;
+      if (other !== namespace && other.toLowerCase() === folded) return owner;
+    }
+    return undefined;
+  }
+
   /** By name. */
   list(): NamespaceOwner[] {
     const byName = (a: NamespaceOwner, b: NamespaceOwner) => (a.namespace < b.namespace ? -1 : 1);

@@ -1,6 +1,7 @@
 // Formats in a journal's files: versions of segments, kinds of records, versions of payloads. Bytes of
 // a newer release are not damage: their checksums hold, and their version or kind is unknown to this
 // release. Cutting or repairing those would destroy evidence, so they are looked for first.
+import { decodeAgentKey, isScoredId } from "../contract/identifiers.ts";
 import { type FileLayer, readWhole } from "../platform/files.ts";
 import { ASSESSMENT_VERSION } from "./assessments.ts";
 import { FileUnusable } from "./faults.ts";
@@ -15,7 +16,7 @@ import {
   JOURNAL_VERSION,
   parseSegmentNames,
 } from "./format.ts";
-import { OUTCOME_VERSION } from "./outcome.ts";
+import { decodeOutcome, OUTCOME_VERSION } from "./outcome.ts";
 import { STANDINGS_VERSION } from "./standings.ts";
 
 const ADVICE =
@@ -63,6 +64,8 @@ export interface JournalFormats {
   readonly unread: readonly string[];
   /** Kinds that it reads and makes nothing of: they were given to releases beside this one. */
   readonly passedOver: readonly number[];
+  /** Names of agents in outcomes that have no agent's form by now: read, but not written or judged. */
+  readonly refusedNames: readonly string[];
 }
 
 /** Kinds whose payload begins with a version of its own, and the one that is read. */
@@ -84,6 +87,7 @@ export function readJournalFormats(files: FileLayer, directory: string): Journal
   const versions = new Set<number>();
   const kinds = new Set<number>();
   const unread = new Set<string>();
+  const refusedNames = new Set<string>();
   let buffer: Buffer = Buffer.alloc(0);
   for (const { name } of parseSegmentNames(files.list(directory))) {
     const bytes = readWhole(files, `${directory}/${name}`, buffer);
@@ -93,14 +97,23 @@ export function readJournalFormats(files: FileLayer, directory: string): Journal
     if (version === undefined) continue;
     versions.add(version);
     // The layout of another version's frames is not known.
-    if (version === JOURNAL_VERSION) collectFrameFormats(bytes, kinds, unread);
+    if (version === JOURNAL_VERSION) collectFrameFormats(bytes, { kinds, unread, refusedNames });
     else unread.add(`segments of version ${version}`);
   }
   const passedOver = [...kinds].filter((kind) => !KIND_NAMES.has(kind) && kind <= FRAME_KIND_MAX);
-  return { versions, kinds, unread: [...unread], passedOver };
+  return { versions, kinds, unread: [...unread], passedOver, refusedNames: [...refusedNames] };
 }
 
-function collectFrameFormats(bytes: Buffer, kinds: Set<number>, unread: Set<string>): void {
+function collectFrameFormats(
+  bytes: Buffer,
+  {
+    kinds,
+    unread,
+    refusedNames,
+  }: Record<"unread" | "refusedNames", Set<string>> & {
+    kinds: Set<number>;
+  },
+): void {
   for (let at = SEGMENT_HEADER_BYTES, total = 0; ; at += total) {
     total = measureIntactFrame(bytes, at, bytes.byteLength, KIND_BYTE_MAX);
     if (total === 0) return;
@@ -111,6 +124,11 @@ function collectFrameFormats(bytes: Buffer, kinds: Set<number>, unread: Set<stri
     const found = bytes[at + FRAME_HEAD_BYTES];
     if (known !== undefined && found !== known) {
       unread.add(`records \`${formatFrameKind(kind)}\` of version ${found}`);
+    } else if (kind === FRAME_KINDS.outcome) {
+      const { subject, reporter } = decodeOutcome(bytes, at);
+      for (const name of [subject, reporter].map(decodeAgentKey)) {
+        if (!isScoredId(name)) refusedNames.add(name);
+      }
     }
   }
 }

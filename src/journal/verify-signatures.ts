@@ -3,8 +3,9 @@
 // were signed. Reads only; one verification per signed outcome or batch.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
-import { encodeAgentKey } from "../contract/identifiers.ts";
+import { decodeAgentKey } from "../contract/identifiers.ts";
 import { parseDetachedJws } from "../contract/jws.ts";
+import { isObject } from "../contract/parse/json-object.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../contract/parse/requests.ts";
 import { computeKeyThumbprint } from "../contract/public-key.ts";
@@ -86,13 +87,17 @@ export class EvidenceVerifier {
   }
 }
 
+/** Stand for the names of a signed outcome, which may be of a form that is refused by now. */
+const NAMES = { subject: "agent://a/subject", reporter: "agent://a/reporter" };
+
 /** Whether the signed outcome has the same members as the record. */
 function isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
   try {
-    const signed = parseOutcomeRequest(value);
+    if (!isObject(value)) return false;
+    const { subject, reporter } = value;
+    if (subject !== decodeAgentKey(record.subject) || reporter !== record.reporter) return false;
+    const signed = parseOutcomeRequest({ ...value, ...NAMES });
     return (
-      encodeAgentKey(signed.subject) === record.subject &&
-      signed.reporter === record.reporter &&
       signed.outcome === record.outcome &&
       signed.stakes === (record.reportedStakes ?? record.stakes) &&
       signed.grade === GRADES[record.gradeIndex] &&

@@ -1,6 +1,7 @@
 // Slow reference of assembly/wire: the same scan of a plain verify request, byte by byte in plain
 // JavaScript. It accepts and declines exactly the bodies that the module does.
 import { isAction } from "../../src/contract/identifiers.ts";
+import { isSoundName } from "./agent-names.ts";
 import {
   ACTION_LENGTH_MAX,
   AGENT_ID_BYTES_MAX,
@@ -174,7 +175,7 @@ function readRequest(request: VerifyRequest): boolean {
 function readMember(request: VerifyRequest, name: string): number {
   if (name === "agent_id") {
     const value = readString(PLAIN, AGENT_ID_BYTES_MAX);
-    if (value === undefined) return 0;
+    if (value === undefined || !isSoundName(value)) return 0;
     request.agent_id = value;
     return HAS_AGENT;
   }

@@ -45,7 +45,8 @@ export class Namespaces {
   /**
    * Makes a tenant the owner, vouched for or not; left out, that stays as it is. Granting it to its
    * owner confirms an inherited namespace.
-   * @throws ServiceFault `namespace_conflict` when another tenant owns it.
+   * @throws ServiceFault `namespace_conflict` when another tenant owns it, or when one that has an
+   * owner differs from it by case alone.
    */
   grant(
     namespace: string,
@@ -62,6 +63,11 @@ export class Namespaces {
       const isVouched = wanted ?? known?.isVouched ?? false;
       if (known?.state === "granted" && known.isVouched === isVouched) {
         return describeNamespace(known);
+      }
+      const twin = known === undefined ? owners.findOtherCase(namespace) : undefined;
+      if (twin !== undefined) {
+        const detail = `\`${twin.namespace}\` of \`${twin.tenant}\` differs from it by case alone`;
+        throw new ServiceFault("namespace_conflict", detail);
       }
       if (known === undefined && owners.count >= NAMESPACES_MAX) {
         const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;

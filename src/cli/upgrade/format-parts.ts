@@ -7,7 +7,7 @@ import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
-import { readJournalFormats, formatFrameKind } from "../../journal/formats.ts";
+import { type JournalFormats, readJournalFormats, formatFrameKind } from "../../journal/formats.ts";
 import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import { KAIZEN_STATE_PATH, readKaizenState } from "../../kaizen/service/files.ts";
@@ -38,6 +38,7 @@ export interface FormatPart {
   readonly detail: string;
 }
 
+const NAMES_SHOWN_MAX = 20;
 const STORE_MEMORY_MB = 512;
 const createMissingPart = (part: string, known: string): FormatPart => ({
   part,
@@ -49,7 +50,7 @@ const createMissingPart = (part: string, known: string): FormatPart => ({
 
 export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
   return [
-    inspectJournal(paths),
+    ...inspectJournal(paths),
     inspectSnapshot(paths),
     await inspectStore(paths),
     inspectSigningKey(paths),
@@ -58,10 +59,31 @@ export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
   ];
 }
 
-function inspectJournal({ journal }: DataPaths): FormatPart {
+function inspectJournal({ journal }: DataPaths): FormatPart[] {
   const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
-  if (!fs.existsSync(journal)) return createMissingPart("journal", known);
-  const { versions, kinds, unread, passedOver } = readJournalFormats(diskFileLayer, journal);
+  if (!fs.existsSync(journal)) return [createMissingPart("journal", known)];
+  const formats = readJournalFormats(diskFileLayer, journal);
+  return [describeJournal(formats, known), describeNames(formats.refusedNames)];
+}
+
+/** Names that no request may bear any more; what is recorded under them stays readable. */
+function describeNames(refused: readonly string[]): FormatPart {
+  const shown = refused.slice(0, NAMES_SHOWN_MAX).map((name) => JSON.stringify(name));
+  const more = refused.length > shown.length ? `, and ${refused.length - shown.length} more` : "";
+  const read = "what they have can be read; nothing more is recorded or judged under them: ";
+  return {
+    part: "agent names",
+    found: `${refused.length} that are refused now`,
+    known: "`agent://namespace/name`, or text that does not read like it",
+    outlook: "reads",
+    detail: refused.length === 0 ? "" : `${read}${shown.join(", ")}${more}`,
+  };
+}
+
+function describeJournal(
+  { versions, kinds, unread, passedOver }: JournalFormats,
+  known: string,
+): FormatPart {
   const names = [...kinds].toSorted((left, right) => left - right).map(formatFrameKind);
   const found = `version ${[...versions].join(", ")}; ${names.join(", ")}`;
   const part = { part: "journal", found, known };

@@ -7,8 +7,9 @@ import {
   DECISION_FACETS,
   REVIEW_RESOLUTIONS,
 } from "../decisions.ts";
-import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
+import { REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 
 const CONFIG_NAME_LENGTH_MAX = 64;
@@ -65,7 +66,7 @@ export type ReplayableLeg = t.MessageOf<typeof replayableLeg>;
 
 /** Body of `POST /v1/provenance`. */
 export const ProvenanceRecord = t.defineMessage("ProvenanceRecord", {
-  agent_id: t.definePlainText(AGENT_ID_BYTES_MAX),
+  agent_id: scoredId,
   action: t.action,
   content_hash: t.contentHash,
   cited_sources: t.citedSources,

@@ -102,7 +102,7 @@ const NAMESPACE = "must be `agent://name/*`, the name of one or more whole segme
 const namespace = t.defineChecked<string>(
   {
     type: "string",
-    "~shown": { pattern: "^agent://([A-Za-z0-9._~-]{1,128}/)+\\*$" },
+    "~shown": { pattern: `^agent://(${t.AGENT_SEGMENT}/)+\\*$` },
   },
   isNamespacePattern,
   () => `format ${NAMESPACE}`,

@@ -10,7 +10,14 @@
 // that one value has one verdict; documents show the nearest keywords.
 import type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnsafe } from "typebox";
 import { Build, Errors } from "typebox/schema";
-import { isAction, isAgentId, isContentHash, isPlainText, isToken } from "../identifiers.ts";
+import {
+  describeAgentIdFault,
+  isAction,
+  isAgentId,
+  isContentHash,
+  isPlainText,
+  isToken,
+} from "../identifiers.ts";
 import {
   ACTION_LENGTH_MAX,
   AGENT_ID_BYTES_MAX,
@@ -197,13 +204,16 @@ function defineCheckedText(
   return defineChecked<string>({ type: "string", "~shown": shown }, check as Any, fault as Any);
 }
 
+/** One segment of an agent identifier, as a pattern for documents. */
+export const AGENT_SEGMENT = "(?!\\.{1,2}(/|$))[A-Za-z0-9._~-]{1,128}";
+
 export const agentId = defineCheckedText(
   {
     maxLength: AGENT_ID_BYTES_MAX,
-    pattern: "^agent://[A-Za-z0-9._~-]{1,128}(/[A-Za-z0-9._~-]{1,128})+$",
+    pattern: `^agent://${AGENT_SEGMENT}(/${AGENT_SEGMENT})+$`,
   },
   isAgentId,
-  () => "format must be an agent identifier, `agent://namespace/name`",
+  (value) => `format ${describeAgentIdFault(value)}`,
 );
 
 export const action = defineCheckedText(

@@ -1,6 +1,6 @@
 // Messages of the routes that read scores: verify and its batch, check, handshake, explain.
 import { hash } from "node:crypto";
-import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
+import { CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
 import { ANSWER_CODES, DECISIONS, LEG_CODES, LOG_REASONS, REASON_CODES } from "../vocabulary.ts";
 import { REGIMES, RISK_LEVELS, SOURCE_STATUSES, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
@@ -53,7 +53,7 @@ export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 
 /** SPEC §2.2. */
 export const VerifyRequest = t.defineMessage("VerifyRequest", {
-  agent_id: t.definePlainText(AGENT_ID_BYTES_MAX),
+  agent_id: scoredId,
   action: t.action,
   tool_level: t.defineChoice(TOOL_LEVELS),
   stakes: t.makeOptional(

@@ -29,6 +29,7 @@ import {
   SOURCES,
   STAKES,
 } from "../../../assembly/wire/layout.ts";
+import { isScoredId } from "../../contract/identifiers.ts";
 import type { VerifyContext, VerifyRequest } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 
@@ -56,6 +57,8 @@ class VerifyScanner {
   readonly #words: Int32Array;
   /** By slot: the string of a text met twice. Once made it is hashed and laid out flat for good. */
   readonly #kept: (string | undefined)[] = Array.from({ length: KEPT_SLOTS });
+  /** By slot: 1 where the string is known to name an agent that is scored. */
+  readonly #isAgent = new Uint8Array(KEPT_SLOTS);
   /** The body under way, and as a string once a text has to be cut out of it. */
   #body: Buffer = EMPTY;
   #text = "";
@@ -74,8 +77,11 @@ class VerifyScanner {
     if (this.#exports.scan(length) !== 1) return undefined;
     const words = this.#words;
     this.#body = body;
+    const agentId = this.#textAt(AGENT_START, KEPT_AGENT);
+    const isSound = this.#isScoredAgent(agentId);
+    // Read to the end even so: a slot that the module has replaced must lose its string.
     const request: VerifyRequest = {
-      agent_id: this.#textAt(AGENT_START, KEPT_AGENT),
+      agent_id: agentId,
       action: this.#textAt(ACTION_START, KEPT_ACTION),
       tool_level: TOOL_LEVELS[words[LEVEL]!]!,
       context: this.#context(),
@@ -86,7 +92,16 @@ class VerifyScanner {
     if (levels >= 0) request.levels = levels === 1;
     this.#body = EMPTY;
     this.#text = "";
-    return request;
+    return isSound ? request : undefined;
+  }
+
+  /** Looks at a text once while its slot keeps it. Call it before another text takes the slot. */
+  #isScoredAgent(agentId: string): boolean {
+    const slot = this.#words[KEPT_AGENT]!;
+    if (slot >= 0 && this.#isAgent[slot] === 1) return true;
+    if (!isScoredId(agentId)) return false;
+    if (slot >= 0) this.#isAgent[slot] = 1;
+    return true;
   }
 
   /** Texts are read in the order in which the module kept them: a slot may be reused. */
@@ -113,7 +128,10 @@ class VerifyScanner {
     const [start, end] = [this.#words[bounds]!, this.#words[bounds + 1]!];
     if (slot >= 0) return (this.#kept[slot] ??= this.#body.toString("latin1", start, end));
     // A text met for the first time is mostly one of many: it gets its string when it comes again.
-    if (slot <= REPLACED) this.#kept[REPLACED - slot] = undefined;
+    if (slot <= REPLACED) {
+      this.#kept[REPLACED - slot] = undefined;
+      this.#isAgent[REPLACED - slot] = 0;
+    }
     if (this.#text === "") this.#text = this.#body.toString("latin1");
     return this.#text.substring(start, end);
   }

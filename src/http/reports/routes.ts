@@ -2,7 +2,7 @@
 // that shares it; and the dispute, which joins the queue of reviews. A report holds what one tenant
 // knows from its own decisions, and the score, which is the same for all.
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
-import { parseScoredId } from "../../contract/identifiers.ts";
+import { isScoredId, parseRecordedId, parseScoredId } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseDispute, parseDisputeForm, parseReportLink } from "../../contract/parse/reviews.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
@@ -102,12 +102,19 @@ interface ReportRequest {
 }
 
 async function readAgentReport(exchange: Exchange): Promise<Reply> {
-  const agent = parseScoredId(exchange.decodedParameter());
+  const agent = parseReportedAgent(exchange);
   const tenant = resolveReportTenant(exchange);
   const asked = { tenant, agent, link: undefined };
   const reply = await buildReportReply(exchange, asked, exchange.principal);
   countAgentReads(exchange, "explain", [agent]);
   return reply;
+}
+
+/** @throws ServiceFault `invalid_parameter` for a name without an agent's form that has no record. */
+function parseReportedAgent(exchange: Exchange): string {
+  const agent = parseRecordedId(exchange.decodedParameter());
+  const isRecorded = () => exchange.services.bureau.explainScore(agent, exchange.call()).known;
+  return isScoredId(agent) || isRecorded() ? agent : parseScoredId(agent);
 }
 
 function readSharedReport(exchange: Exchange): Promise<Reply> {
@@ -141,7 +148,7 @@ function shareReport(exchange: Exchange): Reply {
   const { valid_sec: validSec = REPORT_LINK_SEC_DEFAULT } = parseReportLink(
     exchange.readDocument(),
   );
-  const agent = parseScoredId(exchange.decodedParameter());
+  const agent = parseReportedAgent(exchange);
   const tenant = resolveReportTenant(exchange);
   const { keyId } = exchange.principal;
   const { token, expiresMs } = exchange

@@ -1,7 +1,7 @@
 // Routes that list: agents, outcomes, and one agent's days. A key sees the rows that its tenant sees in
 // SQL, without `analytics:read` only scores of the agents it has dealt with; an administrator's key sees
 // all. Each agent on a page is a paid read, as is a history with scores.
-import { parseScoredId } from "../../contract/identifiers.ts";
+import { parseRecordedId, parseScoredId } from "../../contract/identifiers.ts";
 import {
   parseAgentQuery,
   parseFirstDay,
@@ -104,20 +104,27 @@ function selectVisibleAgents(exchange: Exchange): AgentRestriction {
 }
 
 async function readHistory(exchange: Exchange): Promise<Reply> {
-  const agent = parseScoredId(exchange.decodedParameter());
+  const agent = parseRecordedId(exchange.decodedParameter());
   const asked = exchange.query.get("days");
   const from = parseFirstDay(asked, exchange.services.clock());
   const filter = { agent, from, ...selectVisibleAgents(exchange) };
   const days = await exchange.services.store.agentDirectory.read("days", filter);
+  if (days.length === 0) parseScoredId(agent);
   const hasScore = days.some(({ score_from: origin }) => origin !== null);
   if (hasScore) countAgentReads(exchange, "history", [agent]);
   return exchange.document(200, { agent_id: agent, from, days });
+}
+
+/** @throws ServiceFault `invalid_parameter` for a name that has no agent's form: call it where nothing bears it. */
+function refuseUnrecordedNames(...names: (string | undefined)[]): void {
+  for (const name of names) if (name !== undefined) parseScoredId(name);
 }
 
 async function listOutcomes(exchange: Exchange): Promise<Reply> {
   const choices = parseOutcomeQuery(exchange.query);
   const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
   const outcomes = await exchange.services.store.agentDirectory.read("outcomes", filter);
+  if (outcomes.length === 0) refuseUnrecordedNames(choices.subject, choices.reporter);
   const last = outcomes.length < filter.limit ? undefined : outcomes.at(-1);
   return exchange.document(200, { outcomes, next: last?.position ?? null });
 }

@@ -56,6 +56,13 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
   },
 ];
 
+/** One that has an owner can be taken back, even if its name would not be granted any more. */
+function parseOwnedNamespace(exchange: Exchange): string {
+  const name = exchange.decodedParameter();
+  const owned = exchange.require("namespaces").list();
+  return owned.some(({ namespace }) => namespace === name) ? name : parseNamespace(name);
+}
+
 async function handleNamespaceGrant(exchange: Exchange): Promise<Reply> {
   const namespace = parseNamespace(exchange.decodedParameter());
   const { tenant, vouched: isVouched } = parseNamespaceGrant(exchange.readDocument());
@@ -73,7 +80,7 @@ async function handleNamespaceTransfer(exchange: Exchange): Promise<Reply> {
 }
 
 async function handleNamespaceRevocation(exchange: Exchange): Promise<Reply> {
-  const namespace = parseNamespace(exchange.decodedParameter());
+  const namespace = parseOwnedNamespace(exchange);
   const discountSinceMs = readTimeParameterMs(exchange.query, "discount_since");
   const { principal } = exchange;
   const namespaces = exchange.require("namespaces");

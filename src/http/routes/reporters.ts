@@ -30,7 +30,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The keys", schema: "ReporterKeyList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const agent = parseAgentId(exchange.decodedParameter());
+      const agent = parseKeyHolder(exchange);
       return exchange.document(200, {
         agent_id: agent,
         keys: exchange.require("reporters").list(agent),
@@ -64,6 +64,16 @@ export const REPORTER_ROUTES: readonly Route[] = [
   },
 ];
 
+/**
+ * The agent of the path. Keys of a name without an agent's form, registered before it was refused, can
+ * still be seen and revoked.
+ * @throws ServiceFault `invalid_parameter`.
+ */
+function parseKeyHolder(exchange: Exchange): string {
+  const agent = exchange.decodedParameter();
+  return exchange.require("reporters").list(agent).length > 0 ? agent : parseAgentId(agent);
+}
+
 async function handleReporterKeyRegistration(exchange: Exchange): Promise<Reply> {
   const agent = parseAgentId(exchange.decodedParameter());
   const request = parseReporterKeyRequest(exchange.readDocument());
@@ -72,7 +82,7 @@ async function handleReporterKeyRegistration(exchange: Exchange): Promise<Reply>
 }
 
 async function handleReporterKeyRevocation(exchange: Exchange): Promise<Reply> {
-  const agent = parseAgentId(exchange.decodedParameter());
+  const agent = parseKeyHolder(exchange);
   const request = parseReporterKeyRevocation(exchange.readDocument());
   const key = await exchange.require("reporters").revoke(agent, request, exchange.principal);
   return exchange.document(200, key);

@@ -1,7 +1,7 @@
 // Routes that read scores: verify (and its batch), check, handshake, explain. Answered
 // synchronously, except large batches and verdicts that another thread completes. Reads are the paid
 // operation, so each counts itself.
-import { parseScoredId } from "../../contract/identifiers.ts";
+import { parseRecordedId, parseScoredId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type {
   CheckRequest,
@@ -202,8 +202,9 @@ function completeHandshake(
 }
 
 function handleExplain(exchange: Exchange): Reply {
-  const agentId = parseScoredId(exchange.decodedParameter());
+  const agentId = parseRecordedId(exchange.decodedParameter());
   const explanation = exchange.services.bureau.explainScore(agentId, exchange.call());
+  if (!explanation.known) parseScoredId(agentId);
   exchange.services.usage.countRead(exchange.principal, "explain", agentId);
   return exchange.document(200, explanation);
 }
