@@ -32,6 +32,8 @@ core.register_action("trustrank", { "http-req" }, function(txn)
     },
   })
 
+  -- The name that was authenticated is no agent's: nothing is wrong with TrustRank, nobody passes.
+  if response.status == 400 then return txn:set_var("txn.trust_effective", "deny") end
   local effective = first(response, "effective")
   if effective == nil or expected[effective] ~= response.status then return end
   for _, name in ipairs(names) do

@@ -16,6 +16,9 @@ import type {
 } from "../contract/vocabulary.ts";
 
 export interface VerifyRequest {
+  /**
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
+   */
   agent_id: string;
   action: string;
   tool_level: ToolLevel;
@@ -137,7 +140,7 @@ export interface ReviewPointer {
 }
 export interface CheckRequest {
   /**
-   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
    */
   subject: string;
   stakes: number;
@@ -172,11 +175,11 @@ export interface CheckResponse {
 }
 export interface HandshakeRequest {
   /**
-   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
    */
   initiator: string;
   /**
-   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
    */
   counterparty: string;
   stakes: number;
@@ -219,7 +222,7 @@ export interface Leg {
 }
 export interface OutcomeRequest {
   /**
-   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
    */
   subject: string;
   reporter: string;
@@ -264,6 +267,9 @@ export interface OutcomeReceipt {
   evidence_index?: number;
 }
 export interface ProvenanceRecord {
+  /**
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
+   */
   agent_id: string;
   action: string;
   content_hash: string;

@@ -64,6 +64,18 @@ it("looks at a directory while its service runs, and after", async () => {
   expect([newer.code, newer.stderr]).toEqual([1, expect.stringContaining("API keys")]);
 });
 
+it("names agents that no request may bear any more", async () => {
+  const dataDir = mkdtempSync(join(folder, "names-"));
+  const { core } = openCore(join(dataDir, "journal"), loadBureauKey(join(dataDir, "bureau.key")));
+  const names = ["agent://shop/../seller", "plain:AGENT://shop/seller", "plain:bot", "agent://a/b"];
+  core.commit([runOf(names.map((subject, index) => recordOf(index, { subject })))], NOW_MS);
+  core.close();
+  const { code, part } = await check(dataDir);
+  expect([code, part("agent names").outlook]).toEqual([0, "reads"]);
+  expect(part("agent names").found).toBe("2 that are refused now");
+  expect(part("agent names").detail).toContain('"agent://shop/../seller", "AGENT://shop/seller"');
+});
+
 it("asks for --check and for a directory", async () => {
   expect((await runCommand(["upgrade", "--data-dir", folder])).code).toBe(2);
   const none = await runCommand(["upgrade", "--check", "--data-dir", join(folder, "none")]);

@@ -2,7 +2,9 @@
 // normalised on the way.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isFormedAgent, isSoundName } from "../reference/agent-names.ts";
 import {
+  describeScoredIdFault,
   encodeAgentKey,
   decodeAgentKey,
   isAction,
@@ -16,7 +18,7 @@ import {
 } from "../../src/contract/identifiers.ts";
 import { isEpochMs, parseDateTimeMs } from "../../src/contract/timestamps.ts";
 
-const SEGMENT = "[A-Za-z0-9._~-]{1,128}";
+const SEGMENT = "(?!\\.{1,2}(/|$))[A-Za-z0-9._~-]{1,128}";
 const AGENT = new RegExp(`^agent://${SEGMENT}(/${SEGMENT})+$`);
 
 describe("agent identifiers", () => {
@@ -38,6 +40,9 @@ describe("agent identifiers", () => {
     "agent://ns/",
     "agent://ns//name",
     "agent://ns/name/",
+    "agent://../name",
+    "agent://ns/./name",
+    "agent://ns/name/..",
     "AGENT://ns/name",
     "agent:/ns/name",
     " agent://ns/name",
@@ -64,11 +69,24 @@ describe("agent identifiers", () => {
   });
 
   it("agrees with the regular expression of the contract", () => {
-    const piece = fc.constantFrom("agent://", "ns", "/", "a", "~", "é", " ", "%", "x".repeat(127));
+    const piece = fc.constantFrom(
+      "agent://",
+      "ns",
+      "/",
+      "a",
+      ".",
+      "..",
+      "~",
+      "é",
+      " ",
+      "%",
+      "x".repeat(127),
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = pieces.join("");
         expect(isAgentId(text)).toBe(AGENT.test(text) && Buffer.byteLength(text) <= 512);
+        expect(isAgentId(text)).toBe(isFormedAgent(text));
       }),
       { numRuns: 5000 },
     );
@@ -92,7 +110,7 @@ describe("plain names", () => {
 });
 
 describe("scored agents", () => {
-  it.each(["support-bot", "bot 7", " padded ", "Zoë 🤖", "plain:x", "urn:x:1", "agent:/x", "é"])(
+  it.each(["support-bot", "bot 7", " padded ", "Zoë 🤖", "plain:x", "urn:x:1", "agents:/x", "é"])(
     "may be named %s",
     (id) => {
       expect(isScoredId(id)).toBe(true);
@@ -131,6 +149,61 @@ describe("scored agents", () => {
     );
     expect(extractKeyNamespace("agent://acme/x/y")).toBe("acme");
     expect(extractKeyNamespace("neither")).toBeUndefined();
+  });
+});
+
+describe("what reads like an agent identifier", () => {
+  it("is that of the reference, which folds every text as a whole", () => {
+    const piece = fc.constantFrom(
+      ..."agentAGENT:/ %".split(""),
+      "%61",
+      "%3a",
+      "%2F",
+      "%20",
+      "%25",
+      "%ef%bd%81",
+      "%ff",
+      "%6",
+      "agent://",
+      "agent:",
+      "b/c",
+
+      "\uff21",
+      "\uff1a",
+      "\u00a0",
+      "\u200b",
+      "\u00ad",
+      "\u0301",
+      "\ufeff",
+      "é",
+      "..",
+      "\u{1d41a}",
+    );
+    const begun = fc.tuple(
+      fc.constantFrom("", "a", "ag", "agent", "AGENT:", " agen"),
+      fc.array(piece, { maxLength: 6 }),
+    );
+    fc.assert(
+      fc.property(begun, ([begin, pieces]) => {
+        const text = begin + pieces.join("");
+        expect(isScoredId(text)).toBe(isSoundName(text));
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it.each([
+    ["AGENT://shop/buyer", "agent://shop/buyer"],
+    ["agent:/shop/Buyer", "agent://shop/Buyer"],
+    ["\u00a0\uff41gent:shop/buyer ", "agent://shop/buyer"],
+    ["agent%3A%2F%2Fshop%2Fbuyer", "agent://shop/buyer"],
+  ])("%j may stand for %s", (text, meant) => {
+    expect(describeScoredIdFault(text)).toContain(`meant may be \`${meant}\``);
+  });
+
+  it("stands for nothing where a path would have to be resolved, or was encoded twice", () => {
+    expect(describeScoredIdFault("agent://a/../b")).not.toContain("meant");
+    expect(isScoredId("agent%253A%252F%252Fa%252Fb")).toBe(true);
   });
 });
 

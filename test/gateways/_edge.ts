@@ -195,16 +195,19 @@ function variablesOf(ports: Ports, service: Service): NodeJS.ProcessEnv {
   };
 }
 
-/** An example with the limits of these tests; throws when it has none, or others than it should. */
+/** Names an agent as no agent is named, beside the line of the example's newcomer. */
+const NEWCOMER = /^(.*)token-of-newcomer(.*)agent:\/\/acme\/newcomer(.*)$/m;
+const MISTAKEN = "$&\n$1token-of-mistaken$2agent://acme/../newcomer$3";
+
+/** An example with the limits of these tests and a mistaken name; throws when it has none, or others than it should. */
 async function exampleOf(name: string): Promise<string> {
   const text = await readFile(new URL(name, EXAMPLES), "utf8");
   const limits = (text.match(/\b\d+ms\b(?=;?$)/gm) ?? []).join(", ");
   const expected = name === "nginx.conf" ? "50ms, 50ms, 50ms, 100ms" : "50ms, 50ms, 50ms";
   if (limits !== expected) throw new Error(`${name} has the limits ${limits}`);
-  return text.replaceAll(
-    LIMIT,
-    (_, ms: string) => `${Math.round((TIMES.budgetMs * Number(ms)) / 100)}ms`,
-  );
+  return text
+    .replace(NEWCOMER, MISTAKEN)
+    .replaceAll(LIMIT, (_, ms: string) => `${Math.round((TIMES.budgetMs * Number(ms)) / 100)}ms`);
 }
 
 async function untilListening(port: number, child: ChildProcess, where: string): Promise<void> {

@@ -62,6 +62,13 @@ export function describeProgram(program: Program): void {
       expect(seen).toEqual(await guideRows());
     });
 
+    it("closes at every level for a name that is no agent's", async () => {
+      for (const level of TOOL_LEVELS) {
+        const { status } = await edge.ask(PATHS[level], "mistaken");
+        expect([level, status, edge.reached]).toEqual([level, 403, []]);
+      }
+    });
+
     it("stops a caller that it does not know, and one in quarantine", async () => {
       const stranger = await edge.ask(PATHS.L0, undefined);
       const escalated = await edge.ask(PATHS.L2, "escalate");

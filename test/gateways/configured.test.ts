@@ -203,6 +203,13 @@ describe("kong.yaml, run by luajit", needs("luajit"), () => {
     expect(outcome.headers).toEqual({});
   });
 
+  it("closes at every level for a consumer whose name is no agent's", async () => {
+    for (const tag of ["trust-L0", "trust-L1", "trust-L2", "trust-L3"]) {
+      const outcome = await send({ tag, agent: "agent://acme/../evil" });
+      expect(outcome).toMatchObject({ status: 403, hasReachedApp: false });
+    }
+  });
+
   it("denies with the reason, and stops whom it does not know without a question", async () => {
     expect(await send({ tag: "trust-L2", agent: "agent://test/refuse" })).toMatchObject({
       status: 403,

@@ -31,7 +31,18 @@ const sha256 = (text: string) => `sha256:${createHash("sha256").update(text).dig
 export const VERIFY_CHECKS: Readonly<Record<string, LineChecks>> = {
   "2.1-form": {
     async HTTP(setting) {
-      for (const slip of ["agent://alone", "agent:///name", "agent://a b/c", "agent://a/b/"])
+      for (const slip of [
+        "agent://alone",
+        "agent:///name",
+        "agent://a b/c",
+        "agent://a/b/",
+        "agent://a/../b",
+        "AGENT://a/b",
+        "agent:/a/b",
+        " agent://a/b",
+        "\uff21gent://a/b",
+        "agent%3A%2F%2Fa%2Fb",
+      ])
         await expectRefused(
           setting,
           HANDSHAKE,

@@ -6,7 +6,7 @@ export const FIELDS: readonly SpecificationLine[] = [
     id: "2.1-form",
     says: "an agent identifier is `agent://<namespace>/<name>`",
     state: "met",
-    here: "segments of 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, further ones in the name, at most 512 bytes; nothing is trimmed, folded or decoded",
+    here: "segments of 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, further ones in the name, at most 512 bytes, none of them `.` or `..`; nothing is trimmed, folded or decoded, and what would be one only after that is 400",
     by: ["HTTP", "client"],
   },
   {
@@ -20,7 +20,7 @@ export const FIELDS: readonly SpecificationLine[] = [
     id: "2.1-plain",
     says: "`agent_id` of verify may be any text",
     state: "met",
-    here: "a line of 1 to 512 bytes without control characters; the `agent://` form names that agent",
+    here: "a line of 1 to 512 bytes without control characters that does not read like an agent identifier in another case, spacing, width or encoding; the `agent://` form names that agent",
     by: ["all", "HTTP"],
   },
   {

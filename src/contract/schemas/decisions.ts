@@ -9,7 +9,7 @@ import {
 } from "../decisions.ts";
 import { REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
-import { scoredId } from "./scored-id.ts";
+import { namedAgentId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 
 const CONFIG_NAME_LENGTH_MAX = 64;
@@ -66,7 +66,7 @@ export type ReplayableLeg = t.MessageOf<typeof replayableLeg>;
 
 /** Body of `POST /v1/provenance`. */
 export const ProvenanceRecord = t.defineMessage("ProvenanceRecord", {
-  agent_id: scoredId,
+  agent_id: namedAgentId,
   action: t.action,
   content_hash: t.contentHash,
   cited_sources: t.citedSources,

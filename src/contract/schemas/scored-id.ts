@@ -12,15 +12,25 @@ const DESCRIPTION =
 const SEGMENT = t.AGENT_SEGMENT;
 const LINE = "[^\\u0000-\\u001f\\u007f-\\u009f]+";
 
-export const scoredId = t.defineChecked<string>(
-  {
-    type: "string",
-    "~shown": {
-      maxLength: AGENT_ID_BYTES_MAX,
-      pattern: `^(agent://${SEGMENT}(/${SEGMENT})+|(?![aA][gG][eE][nN][tT]:)${LINE})$`,
-      description: DESCRIPTION,
-    },
+const SHOWN = {
+  type: "string",
+  "~shown": {
+    maxLength: AGENT_ID_BYTES_MAX,
+    pattern: `^(agent://${SEGMENT}(/${SEGMENT})+|(?![aA][gG][eE][nN][tT]:)${LINE})$`,
+    description: DESCRIPTION,
   },
+} as const;
+
+export const scoredId = t.defineChecked<string>(
+  SHOWN,
   isScoredId,
   (value) => `format ${describeScoredIdFault(value as string)}`,
 );
+
+/** The same as the `agent_id` of verify and of provenance, where a wrong length is a fault of its own. */
+export const namedAgentId = t.defineChecked<string>(SHOWN, isScoredId, (value) => {
+  const bytes = Buffer.byteLength(value as string);
+  return bytes === 0 || bytes > AGENT_ID_BYTES_MAX
+    ? `length must be 1 to ${AGENT_ID_BYTES_MAX} bytes`
+    : `format ${describeScoredIdFault(value as string)}`;
+});

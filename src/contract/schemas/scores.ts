@@ -5,7 +5,7 @@ import { ANSWER_CODES, DECISIONS, LEG_CODES, LOG_REASONS, REASON_CODES } from ".
 import { REGIMES, RISK_LEVELS, SOURCE_STATUSES, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { Vouching } from "./policy.ts";
-import { scoredId } from "./scored-id.ts";
+import { namedAgentId, scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 import { defineItemResults } from "./service.ts";
 
@@ -53,7 +53,7 @@ export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 
 /** SPEC §2.2. */
 export const VerifyRequest = t.defineMessage("VerifyRequest", {
-  agent_id: scoredId,
+  agent_id: namedAgentId,
   action: t.action,
   tool_level: t.defineChoice(TOOL_LEVELS),
   stakes: t.makeOptional(

@@ -196,7 +196,7 @@ describe("what the specification leaves open", () => {
   });
 
   it("takes any plain string as agent_id, as it is", () => {
-    for (const agentId of ["support-bot", "agent://x", " padded ", "Zoë 🤖"]) {
+    for (const agentId of ["support-bot", "agents://x", " padded ", "Zoë 🤖"]) {
       expect(parseVerifyRequest({ ...VERIFY_BODY, agent_id: agentId }).agent_id).toBe(agentId);
     }
   });

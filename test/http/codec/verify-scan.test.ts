@@ -65,6 +65,8 @@ test.each([
   ["a leading zero", JSON.stringify(PLAIN).replace("250", "0250")],
   ["a raw control character", JSON.stringify(PLAIN).replace("acme", "ac\u0001me")],
   ["text outside ASCII", JSON.stringify({ ...PLAIN, agent_id: "zürich" })],
+  ["an agent that only reads like one", JSON.stringify({ ...PLAIN, agent_id: "AGENT://a/b" })],
+  ["an agent with a dot segment", JSON.stringify({ ...PLAIN, agent_id: "agent://a/../b" })],
   ["a member missing", JSON.stringify({ ...PLAIN, action: undefined })],
   ["something after the end", `${JSON.stringify(PLAIN)}x`],
   ["a truncated body", JSON.stringify(PLAIN).slice(0, -1)],
@@ -157,5 +159,14 @@ test("texts alike but for their end, around the length that is kept", () => {
         expect(expectAgreement(JSON.stringify(request))).toBe(true);
       }
     }
+  }
+});
+
+test("a text that was kept as a source, or was refused before, is no agent by that", () => {
+  const name = "agent:/kept/as-a-source";
+  const context = { cited_sources: [name] };
+  for (let turn = 0; turn < 3; turn += 1) {
+    expect(expectAgreement(JSON.stringify({ ...PLAIN, agent_id: name, context }))).toBe(false);
+    expect(expectAgreement(JSON.stringify({ ...PLAIN, context }))).toBe(true);
   }
 });

@@ -1,8 +1,15 @@
 // Names of agents on every route that writes or judges, over HTTP: what reads like an agent identifier
 // and is none is 400 with a pointer or the parameter, and the routes are those of the route table. What
 // was recorded under such a name earlier can still be read.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeAgentKey } from "../../../src/contract/identifiers.ts";
+import { loadBureauKey } from "../../../src/journal/signing-key.ts";
+import { NOW_MS, openCore, recordOf, runOf } from "../../ledger/_fixtures.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { isFormedAgent, isSoundName } from "../../reference/agent-names.ts";
 import { closeServices, openService, type Reply, type SigningService } from "../_signing.ts";
@@ -279,4 +286,46 @@ it("takes what verify was always asked about: identifiers, and plain names", asy
     }),
     { numRuns: 60 },
   );
+});
+
+it("can still be read where something is recorded under it, and is refused elsewhere", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "trustrank-old-names-"));
+  const old = ["agent://shop/../seller", "AGENT://shop/seller"];
+  try {
+    const { core } = openCore(join(dataDir, "journal"), loadBureauKey(join(dataDir, "bureau.key")));
+    const records = old.map((name, index) => recordOf(index, { subject: encodeAgentKey(name) }));
+    core.commit([runOf(records)], NOW_MS);
+    core.close();
+    const later = await openService({ dataDir, isStored: true });
+    for (const name of old) {
+      const { status, json } = await later.call("GET", at(name));
+      expect([status, json.agent_id, json.known]).toEqual([200, name, true]);
+      const about = `/v1/outcomes?subject=${encodeURIComponent(name)}`;
+      const listed = async () => (await later.call("GET", about)).json.outcomes?.length;
+      await expect.poll(listed, { timeout: WAIT_MS_MAX }).toBe(1);
+      expect((await later.call("POST", "/v1/check", { subject: name, stakes: 1 })).status).toBe(
+        400,
+      );
+    }
+    const unknown = encodeURIComponent("AGENT://shop/nobody");
+    for (const read of [`/v1/agents/${unknown}`, `/v1/outcomes?subject=${unknown}`]) {
+      expect((await later.call("GET", read)).json.code).toBe("invalid_parameter");
+    }
+    await later.close();
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
+it("of a namespace is granted in one case alone, and never as a step in a path", async () => {
+  const grant = (namespace: string, tenant: string) =>
+    service.call("PUT", `/v1/namespaces/${namespace}`, { tenant });
+  expect((await grant("Acme", "acme")).status).toBe(200);
+  const twin = await grant("acme", "evil");
+  expect([twin.status, twin.json.code]).toEqual([409, "namespace_conflict"]);
+  expect((await grant("Acme", "acme")).status).toBe(200);
+  for (const name of ["..%2Facme", "a%2Fb", "%252E%252E"]) {
+    const { status, json } = await grant(name, "acme");
+    expect([name, status, json.code]).toEqual([name, 400, "invalid_parameter"]);
+  }
 });
