@@ -160,7 +160,8 @@ export function describeAgentIdFault(value: string): string {
   if (!resemblesAgentId(value)) return form;
   const meant = SCHEME + foldText(value).slice(ANY_SCHEME.length).replace(/^\/+/, "");
   if (meant !== value && isAgentId(meant)) return `${form}; meant may be \`${meant}\``;
-  return `${form}, without an empty segment, \`.\` or \`..\``;
+  const isPath = /\/\.{0,2}(?:\/|$)/.test(value.slice(SCHEME.length - 1));
+  return isPath ? `${form}, without an empty segment, \`.\` or \`..\`` : form;
 }
 
 /** As `describeAgentIdFault`, of a text that is no scored agent's name. */
