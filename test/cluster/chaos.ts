@@ -3,6 +3,7 @@
 // the last line of stdout. Exit code 1 when an acknowledged outcome is lost, or the nodes differ.
 import { parseArgs } from "node:util";
 import { chaosRun, type ChaosReport } from "./run.ts";
+import { LONG_FAULTS } from "./cuts.ts";
 import { FAULTS } from "./faults.ts";
 import { isInside, natsServer, runInside } from "./stage.ts";
 
@@ -11,7 +12,8 @@ const HELP = `npm run --silent cluster:chaos -- [options]
   --seconds <n>   faults go on for so long (default 300)
   --seed <n>      order of the faults and of the outcomes (default: by the clock)
   --only <text>   only faults whose name holds the text; commas separate several
-  --once          every fault once, then end
+  --once          every short fault once, then end; long ones where --only names them
+  --cut-seconds <n>  how long the cuts of long faults last (default 45)
   --keep          leave journals and logs behind, also when all is well
   --list          names of the faults
 
@@ -25,11 +27,15 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     only: { type: "string", default: "" },
     once: { type: "boolean", default: false },
+    "cut-seconds": { type: "string", default: "45" },
     keep: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
+
+/** Share of the answers of nodes that reach a majority which may say that they are behind. */
+const REFUSED_FRESH_MAX = 0.001;
 
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -37,7 +43,8 @@ function tell(line: string): void {
 
 async function main(): Promise<number> {
   if (values.help) return print(HELP);
-  if (values.list) return print(`${FAULTS.map(({ name }) => name).join("\n")}\n`);
+  if (values.list)
+    return print(`${[...FAULTS, ...LONG_FAULTS].map(({ name }) => name).join("\n")}\n`);
   const program = natsServer();
   if (program === undefined) {
     tell("nats-server is not on this machine: see --help");
@@ -51,11 +58,12 @@ async function main(): Promise<number> {
   }
   const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
   const only = values.only.split(",").map((text) => text.trim());
-  const options = { seconds, seed, only, isOnce: values.once, isKept: values.keep, program, tell };
-  const report = await chaosRun(options);
+  const [isOnce, isKept, cutSeconds] = [values.once, values.keep, Number(values["cut-seconds"])];
+  const report = await chaosRun({ seconds, seed, only, isOnce, isKept, cutSeconds, program, tell });
   tell(tableOf(report));
   print(`${JSON.stringify(report)}\n`);
-  return report.lost > 0 || !report.identical || report.wrong > 0 ? 1 : 0;
+  const isWrong = report.lost + report.wrong + report.stale + report.wrong_keys > 0;
+  return isWrong || !report.identical || report.refused_fresh > REFUSED_FRESH_MAX ? 1 : 0;
 }
 
 function print(text: string): number {

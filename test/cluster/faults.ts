@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { KeyFigures } from "./key-judge.ts";
 import { COUNT, type Kind, SMALL, type Stage } from "./stage.ts";
 import { type LogServer, type ServiceNode, streamState, until } from "./parts.ts";
 
@@ -14,12 +15,18 @@ export interface Ground {
   readonly hit: (nodes: readonly number[]) => void;
   /** Resolves once every node has acknowledged an outcome. */
   readonly acknowledge: () => Promise<void>;
+  /** How long the cuts of a long fault last, in ms. */
+  readonly cutMs: number;
+  /** What became of keys in long faults. */
+  readonly keys: KeyFigures;
 }
 
 export interface Fault {
   readonly name: string;
   /** Needs cables and disks of the tool's own. */
-  readonly isPrivate?: true;
+  readonly isPrivate?: boolean;
+  /** Lasts as long as a cut, and is left out of a run of every fault once. */
+  readonly isLong?: boolean;
   act(ground: Ground): Promise<void>;
 }
 
@@ -30,9 +37,10 @@ const FROZEN_MS = 7000;
 /** A server that says for so long that it is not well is restarted, as the probe of an init system would. */
 const UNWELL_MS = 45_000;
 
-const pick = ({ random }: Ground) => Math.floor(random() * COUNT);
+export const pick = ({ random }: Ground) => Math.floor(random() * COUNT);
 
-async function leader({ servers }: Ground): Promise<LogServer> {
+/** @throws Error while no server leads. */
+export async function findLeader({ servers }: Ground): Promise<LogServer> {
   let at = -1;
   await until(async () => {
     at = (await streamState(servers))?.leader ?? -1;
@@ -42,7 +50,7 @@ async function leader({ servers }: Ground): Promise<LogServer> {
 }
 
 async function follower(ground: Ground): Promise<LogServer> {
-  const { at } = await leader(ground);
+  const { at } = await findLeader(ground);
   return ground.servers[(at + 1 + Math.floor(ground.random() * (COUNT - 1))) % COUNT]!;
 }
 
@@ -83,7 +91,7 @@ async function roll(ground: Ground, parts: readonly (LogServer | ServiceNode)[])
 export const FAULTS: readonly Fault[] = [
   {
     name: "server that leads killed",
-    act: async (ground) => killServer(await leader(ground), DOWN_MS),
+    act: async (ground) => killServer(await findLeader(ground), DOWN_MS),
   },
   {
     name: "server that follows killed",
@@ -126,7 +134,7 @@ export const FAULTS: readonly Fault[] = [
       server.start();
     },
   },
-  { name: "server that leads frozen", act: async (g) => freeze(await leader(g), FROZEN_MS) },
+  { name: "server that leads frozen", act: async (g) => freeze(await findLeader(g), FROZEN_MS) },
   { name: "server that follows frozen", act: async (g) => freeze(await follower(g), FROZEN_MS) },
   {
     name: "node frozen",
@@ -139,7 +147,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "server that leads cut off",
     isPrivate: true,
-    act: async (ground) => cut(ground, await leader(ground), FROZEN_MS),
+    act: async (ground) => cut(ground, await findLeader(ground), FROZEN_MS),
   },
   {
     name: "server that follows cut off",

@@ -10,8 +10,10 @@ import { Worker } from "node:worker_threads";
 import { setTimeout as wait } from "node:timers/promises";
 import { quantile } from "../../bench/raw-client.ts";
 import { machine } from "../../bench/server-process.ts";
+import { LONG_FAULTS } from "./cuts.ts";
 import { allWell, type Fault, FAULTS, type Ground } from "./faults.ts";
 import { judge, judgeOrder, readJournal } from "./history.ts";
+import { createKeyFigures } from "./key-judge.ts";
 import { LogServer, ServiceNode, startServers, streamState, until } from "./parts.ts";
 import type { ReadFigures, ToReader } from "./reader-thread.ts";
 import { AGENTS, evidenceOf, Reporters } from "./reporters.ts";
@@ -23,6 +25,8 @@ export interface ChaosOptions {
   /** Parts of names of faults. */
   readonly only: readonly string[];
   readonly isOnce: boolean;
+  /** How long the cuts of a long fault last. */
+  readonly cutSeconds: number;
   /** Leave journals and logs behind. */
   readonly isKept: boolean;
   readonly program: string;
@@ -61,7 +65,10 @@ export async function chaosRun(options: ChaosOptions) {
   const urls = nodes.map(({ url }) => url);
   const reporters = new Reporters(urls, random, `run${seed}`);
   const acknowledge = () => reporters.probe();
-  const ground: Ground = { stage, ...parts, random, hit: (hit) => phase(false, hit), acknowledge };
+  const keys = createKeyFigures();
+  const hit = (nodesHit: readonly number[]) => phase(false, nodesHit);
+  const cutMs = options.cutSeconds * 1000;
+  const ground: Ground = { stage, ...parts, random, hit, acknowledge, cutMs, keys };
   phase(false, [0, 1, 2]);
   await allWell(ground);
   reporters.start();
@@ -103,6 +110,15 @@ export async function chaosRun(options: ChaosOptions) {
     identical: isSame && tables.length === 0,
     wrong: wrong.length,
     wrong_shown: wrong.slice(0, WRONG_SHOWN).map((text) => text.slice(0, SENTENCE_LENGTH_MAX)),
+    stale: keys.stale,
+    wrong_keys: keys.wrongKeys,
+    refused_fresh: keys.freshOf === 0 ? 0 : keys.refusedFresh / keys.freshOf,
+    keys_judged: {
+      stale: keys.staleOf,
+      wrong_keys: keys.wrongKeysOf,
+      refused_fresh: [keys.refusedFresh, keys.freshOf],
+      shown: keys.shown,
+    },
     longest_ack_ms: reporters.slowest.ms,
     slowest: reporters.slowest,
     faults: played.length,
@@ -158,9 +174,12 @@ async function playFaults(
   reporters: Reporters,
   rest: (isQuiet: boolean) => void,
 ): Promise<Played[]> {
-  const possible = FAULTS.filter(
-    ({ isPrivate, name }) =>
-      (!isPrivate || ground.stage.isPrivate) && only.some((text) => name.includes(text)),
+  const isNamed = only.some((text) => text !== "");
+  const possible = [...FAULTS, ...LONG_FAULTS].filter(
+    ({ isPrivate = false, isLong = false, name }) =>
+      (!isPrivate || ground.stage.isPrivate) &&
+      (!isLong || !isOnce || isNamed) &&
+      only.some((text) => name.includes(text)),
   );
   const played: Played[] = [];
   const begunAt = performance.now();

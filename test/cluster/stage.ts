@@ -9,6 +9,10 @@ import path from "node:path";
 
 export const KINDS = ["server", "node"] as const;
 export type Kind = (typeof KINDS)[number];
+export interface PartName {
+  readonly kind: Kind;
+  readonly at: number;
+}
 export const COUNT = 3;
 /** The server and the node whose disk is small enough to fill. */
 export const SMALL = 2;
@@ -67,6 +71,7 @@ export class Stage {
   readonly isPrivate = isInside();
   readonly #children = new Set<ChildProcess>();
   readonly #ports = new Map<string, number>();
+  #isolated: readonly PartName[] = [];
 
   private constructor(folder: string, nodes: number) {
     this.folder = folder;
@@ -129,6 +134,48 @@ export class Stage {
 
   mend(kind: Kind, at: number): void {
     sh("ip", "link", "set", `${kind}${at}`, "up");
+  }
+
+  /** Parts that reach each other and nobody else: on a bridge of their own. */
+  isolate(parts: readonly PartName[]): void {
+    sh("ip", "link", "add", "island", "type", "bridge");
+    sh("ip", "link", "set", "island", "up");
+    for (const { kind, at } of parts) sh("ip", "link", "set", `${kind}${at}`, "master", "island");
+    this.#isolated = parts;
+  }
+
+  /** Ends that. */
+  rejoin(): void {
+    for (const { kind, at } of this.#isolated)
+      sh("ip", "link", "set", `${kind}${at}`, "master", "yard");
+    this.#isolated = [];
+    sh("ip", "link", "del", "island");
+  }
+
+  /** Loses what one part sends to another; the other direction is left alone. */
+  drop(from: PartName, to: PartName): void {
+    sh(
+      "ip",
+      "-n",
+      `${from.kind}${from.at}`,
+      "route",
+      "add",
+      "blackhole",
+      this.host(to.kind, to.at),
+    );
+  }
+
+  /** Ends that. */
+  pass(from: PartName, to: PartName): void {
+    sh(
+      "ip",
+      "-n",
+      `${from.kind}${from.at}`,
+      "route",
+      "del",
+      "blackhole",
+      this.host(to.kind, to.at),
+    );
   }
 
   /** Leaves no room on a small disk. */
