@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { KeyFigures } from "./key-judge.ts";
+import { createKeyFigures, type KeyFigures } from "./key-judge.ts";
 import { COUNT, type Kind, SMALL, type Stage } from "./stage.ts";
 import { type LogServer, type ServiceNode, streamState, until } from "./parts.ts";
 
@@ -20,6 +20,9 @@ export interface Ground {
   /** What became of keys in long faults. */
   readonly keys: KeyFigures;
 }
+
+/** Of a run without long faults. */
+export const NO_CUTS = { cutMs: 0, keys: createKeyFigures() };
 
 export interface Fault {
   readonly name: string;

@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { quantile } from "../../bench/raw-client.ts";
 import { ADMIN_KEY, COMMAND, machine } from "../../bench/server-process.ts";
-import { allWell, type Ground } from "./faults.ts";
+import { allWell, type Ground, NO_CUTS } from "./faults.ts";
 import { type Acknowledged, judge, readJournal } from "./history.ts";
 import { type ServiceNode, startServers, until } from "./parts.ts";
 import { ask, Reporters } from "./reporters.ts";
@@ -96,6 +96,7 @@ async function joinRun(folder: string, program: string) {
     random,
     hit: () => undefined,
     acknowledge,
+    ...NO_CUTS,
   };
   await startServers(servers, ({ at }) => {
     rmSync(path.join(stage.disk("server", at), "jetstream"), { recursive: true, force: true });

@@ -143,7 +143,6 @@ export class KeyJudge {
   #judge({ node, isRevoked, isScore }: Question, answered: Answered): void {
     const { begunAt, answeredAt, status } = answered;
     const { isolated, connected, name } = this.#fault;
-    const figures = this.#figures;
     const what = `${name}: node ${node + 1}, ${isScore ? "score" : "usage"} with the ${isRevoked ? "revoked" : "valid"} key, begun`;
     const isBefore = answeredAt < this.#mendedAt;
     const bound = isScore ? SCORE_BOUND_MS : KEY_BOUND_MS;

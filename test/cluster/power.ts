@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { machine } from "../../bench/server-process.ts";
 import { mayMountImages, PowerDisks } from "./disks.ts";
-import { allWell, type Ground } from "./faults.ts";
+import { allWell, type Ground, NO_CUTS } from "./faults.ts";
 import { judge, judgeOrder, readJournal } from "./history.ts";
 import { startServers, streamState } from "./parts.ts";
 import { Reporters } from "./reporters.ts";
@@ -87,7 +87,7 @@ async function powerRun(folder: string, program: string) {
   const urls = nodes.map(({ url }) => url);
   const reporters = new Reporters(urls, random, `power${seed}`);
   const acknowledge = () => reporters.probe();
-  const ground: Ground = { stage, ...parts, random, hit: () => undefined, acknowledge };
+  const ground: Ground = { stage, ...parts, random, hit: () => undefined, acknowledge, ...NO_CUTS };
   await startServers(servers, ({ at }) => {
     disks.unmount("server", at);
     disks.renew("server", at);

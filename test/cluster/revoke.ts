@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { quantile } from "../../bench/raw-client.ts";
 import { machine } from "../../bench/server-process.ts";
-import { allWell, type Ground } from "./faults.ts";
+import { allWell, type Ground, NO_CUTS } from "./faults.ts";
 import { type ServiceNode, startServers } from "./parts.ts";
 import { Reporters } from "./reporters.ts";
 import {
@@ -92,7 +92,7 @@ async function revokeRun(folder: string, program: string) {
     `revoke${values.seed}`,
   );
   const acknowledge = () => reporters.probe();
-  const ground: Ground = { stage, ...parts, random, hit: () => undefined, acknowledge };
+  const ground: Ground = { stage, ...parts, random, hit: () => undefined, acknowledge, ...NO_CUTS };
   await startServers(servers, ({ at }) => {
     rmSync(path.join(stage.disk("server", at), "jetstream"), { recursive: true, force: true });
   });
