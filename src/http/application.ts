@@ -9,7 +9,7 @@ import { RequestRecorder } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
 import { isBodyOptional } from "./optional-body.ts";
 import { ApiDocumentation } from "./openapi/api-documentation.ts";
-import { negotiateReplyFormat } from "./codec/negotiation.ts";
+import { assertIdentityEncoding, negotiateReplyFormat } from "./codec/negotiation.ts";
 import { EventLoopYield } from "./event-loop-yield.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { buildFaultReply, dropOverriddenHeaders } from "./codec/reply.ts";
@@ -125,6 +125,7 @@ export class Application implements HttpApplication {
     exchange.parameter = match.parameter;
     exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
     exchange.keepsBody = route.isSynchronous !== true;
+    if (route.body !== undefined) assertIdentityEncoding(head.contentEncoding);
     if (known !== undefined) exchange.principal = known;
     if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
@@ -158,7 +159,8 @@ export class Application implements HttpApplication {
     exchange.extraHeaders = exchange.extraHeaders?.concat(headers) ?? headers;
     if (retryAfterSec === undefined) return;
     exchange.extraHeaders = exchange.extraHeaders.concat("Retry-After", String(retryAfterSec));
-    throw new ServiceFault("rate_limited", `the key's limit for \`${rateClass}\` is used up`);
+    const holder = rateClass === "outcomes" ? "tenant" : "key";
+    throw new ServiceFault("rate_limited", `the ${holder}'s limit for \`${rateClass}\` is used up`);
   }
 
   /** Deadline of the route, shortened by `X-Deadline-Ms`; refuses now if it cannot be met. */

@@ -99,6 +99,13 @@ describeServers("bad input", (service) => {
         const { status, code } = await refused(path, { body: sample, headers });
         expect([status, code]).toEqual([415, "unsupported_media_type"]);
       }
+      for (const encoding of ["gzip", "br", "identity, gzip", "x"]) {
+        const headers = { "content-encoding": encoding };
+        const { status, code } = await refused(path, { body: sample, headers });
+        expect([status, code]).toEqual([415, "unsupported_media_type"]);
+      }
+      const plain = { body: sample, headers: { "content-encoding": "Identity" } };
+      expect((await call(service, path, plain)).status).toBeLessThan(300);
       for (const accept of ["text/html", "application/json;q=0", "image/*"]) {
         const { status, code } = await refused(path, { body: sample, headers: { accept } });
         expect([status, code]).toEqual([406, "not_acceptable"]);
@@ -223,6 +230,17 @@ describeServers("bad input", (service) => {
       const headers = { authorization: `bearer  ${service.key}` };
       const answer = await call(service, "/v1/check", { key: null, headers, body: CHECK_BODY });
       expect(answer.status).toBe(200);
+    });
+
+    it("refuses a compressed body on every route that takes one", async () => {
+      const taking = ROUTES.filter(({ body }) => body !== undefined);
+      expect(taking.length).toBeGreaterThan(35);
+      for (const { method, path: pattern, name } of taking) {
+        const path = pattern.replace("{id}", "x");
+        const headers = { "content-encoding": "gzip" };
+        const { status } = await call(service, path, { method, bytes: "{}", headers });
+        expect([name, status]).toEqual([name, 415]);
+      }
     });
 
     it("refuses an expired key", async () => {

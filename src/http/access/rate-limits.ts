@@ -1,5 +1,6 @@
-// Token buckets per key and class of work. Unlimited unless the operator sets a limit: a gateway in
-// front of every request of an enterprise must not meet a number we guessed (SPEC §8.5 gives none).
+// Token buckets per class of work: of paid reads per key, of outcomes per tenant. Reads are unlimited unless
+// the operator sets a limit: a gateway in front of every request of an enterprise must not meet a number we guessed
+// (SPEC §8.5 gives none). Outcomes have a default limit, because each one takes disk space for good.
 import type { Principal } from "../../contract/principal.ts";
 
 export const RATE_CLASSES = ["score", "outcomes"] as const;
@@ -12,6 +13,15 @@ export interface RateLimit {
   perSecond: number;
   burst: number;
 }
+
+/** Default limit of a tenant's outcomes per second. */
+const OUTCOMES_PER_SECOND_DEFAULT = 1000;
+/** Default limit of a tenant's outcomes at once. */
+const OUTCOMES_BURST_DEFAULT = 100_000;
+export const OUTCOME_RATE_DEFAULT: RateLimit = {
+  perSecond: OUTCOMES_PER_SECOND_DEFAULT,
+  burst: OUTCOMES_BURST_DEFAULT,
+};
 
 export type RateLimits = Partial<Record<RateClass, RateLimit | undefined>>;
 
@@ -29,7 +39,7 @@ export interface RateBuckets {
   findKeyNumber: (keyId: string) => number;
 }
 
-/** Keys with a bucket of their own; a key with a higher number shares the bucket of a lower one. */
+/** Keys, and tenants, with a bucket of their own; one with a higher number shares the bucket of a lower one. */
 const KEYS_MAX = 65_536;
 /** A bucket: tokens spent and the time of that reckoning, then a lock. Zeros are a full bucket. */
 const BUCKET_BYTES = 24;
@@ -72,10 +82,10 @@ export class RateLimiter {
   /**
    * Takes `cost` tokens when at least one is there, else refuses. A batch may drive the bucket
    * below zero: it is served whole and the key waits the debt out.
-   * @returns undefined when the class has no limit.
+   * @returns undefined when the caller has no limit in this class.
    */
   take(principal: Principal, rateClass: RateClass, cost: number): RateStatus | undefined {
-    const limit = this.#limits[rateClass];
+    const limit = this.#findLimit(principal, rateClass);
     if (limit === undefined) return undefined;
     const bucket = this.#lockBucket(principal, rateClass);
     let tokens = limit.burst - this.#computeSpent(bucket, limit);
@@ -97,10 +107,17 @@ export class RateLimiter {
 
   /** Takes the cost of a batch beyond the token that its request already paid. */
   charge(principal: Principal, rateClass: RateClass, cost: number): void {
-    const limit = this.#limits[rateClass];
+    const limit = this.#findLimit(principal, rateClass);
     if (limit === undefined || cost <= 0) return;
     const bucket = this.#lockBucket(principal, rateClass);
     this.#storeAndUnlock(bucket, this.#computeSpent(bucket, limit) + cost);
+  }
+
+  /** The operator vouches for what a first-party key or an administrator sends: their outcomes have no limit. */
+  #findLimit(principal: Principal, rateClass: RateClass): RateLimit | undefined {
+    const limit = this.#limits[rateClass];
+    if (limit === undefined || rateClass !== "outcomes") return limit;
+    return principal.isFirstParty || principal.scopes.has("admin") ? undefined : limit;
   }
 
   /**
@@ -108,8 +125,9 @@ export class RateLimiter {
    * written, so a thread that meets a lock tries again at once.
    */
   #lockBucket(principal: Principal, rateClass: RateClass): number {
-    const key = this.#findKeyNumber(principal.keyId) % KEYS_MAX;
-    const bucket = key * RATE_CLASSES.length + RATE_CLASSES.indexOf(rateClass);
+    const holder =
+      rateClass === "outcomes" ? principal.voice : this.#findKeyNumber(principal.keyId);
+    const bucket = (holder % KEYS_MAX) * RATE_CLASSES.length + RATE_CLASSES.indexOf(rateClass);
     const lock = bucket * BUCKET_WORDS + LOCK_INDEX;
     while (Atomics.compareExchange(this.#locks, lock, 0, 1) !== 0);
     return bucket;

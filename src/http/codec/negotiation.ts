@@ -29,6 +29,17 @@ export function parseBodyFormat(contentType: string | undefined): WireFormat {
   );
 }
 
+/**
+ * Passes when the body is not compressed: `Content-Encoding` is absent or `identity`.
+ * @throws ServiceFault `unsupported_media_type` (RFC 9110 §8.4, §15.5.16).
+ */
+export function assertIdentityEncoding(contentEncoding: string | undefined): void {
+  if (contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity") return;
+  throw createUnsupportedMediaTypeFault(
+    "compressed bodies are not accepted: send the body without `content-encoding`",
+  );
+}
+
 /** Whether the body says that it is one JSON value per line. */
 export function isNdjson(contentType: string | undefined): boolean {
   const type = contentType === undefined ? undefined : parseMediaType(contentType);

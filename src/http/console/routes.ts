@@ -182,7 +182,7 @@ function handleLogIn(exchange: Exchange): Reply {
   door.checkHost(head);
   door.checkSite(head);
   const given = parseConsoleLogin(exchange.readDocument());
-  const { cookie, session } = door.logIn(head, given, exchange.peerAddress());
+  const { cookie, session } = door.logIn(head, given);
   const reply = buildSessionReply(exchange, session);
   return { ...reply, headers: [...reply.headers, "Set-Cookie", cookie] };
 }
@@ -227,6 +227,7 @@ async function handleConsoleApi(exchange: Exchange): Promise<Reply> {
     query: head.query,
     authorization: undefined,
     contentType: head.contentType,
+    contentEncoding: head.contentEncoding,
     accept: head.accept,
     requestId: head.requestId,
     traceparent: head.traceparent,

@@ -50,6 +50,7 @@ export function buildRequestHead(question: EnvoyCheckCall, source: CallerSource)
     query: buildGatewayQuery(request, metadata),
     authorization: metadata("authorization"),
     contentType: undefined,
+    contentEncoding: undefined,
     accept: undefined,
     requestId: metadata("x-request-id") ?? readOwnValue(http?.headers, "x-request-id"),
     traceparent: metadata("traceparent") ?? readOwnValue(http?.headers, "traceparent"),

@@ -123,6 +123,7 @@ function readSignedBody(exchange: Exchange): SignedBody | undefined {
 async function reportOutcomes(exchange: Exchange): Promise<Reply> {
   const items = await recordBatchItems(exchange);
   const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
+  exchange.services.limiter.charge(exchange.principal, "outcomes", items.length - 1);
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
   countRefusedAndRepeated(exchange, items);
   if (exchange.replyFormat === "json") {

@@ -35,6 +35,7 @@ export class HeadReader implements RequestHead {
   query = "";
   authorization: string | undefined = undefined;
   contentType: string | undefined = undefined;
+  contentEncoding: string | undefined = undefined;
   accept: string | undefined = undefined;
   requestId: string | undefined = undefined;
   traceparent: string | undefined = undefined;
@@ -108,6 +109,12 @@ export class HeadReader implements RequestHead {
         } else if (name === "x-jws-signature") {
           this.signature = this.#once(name, this.signature, value);
         } else if (name === "x-server-timing") this.wantsTiming = value === "1";
+        return;
+      case 16:
+        if (name === "content-encoding") {
+          this.contentEncoding =
+            this.contentEncoding === undefined ? value : `${this.contentEncoding}, ${value}`;
+        }
         return;
       case 17:
         if (name === "transfer-encoding") this.#hasTransferEncoding = true;

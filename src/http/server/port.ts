@@ -22,6 +22,7 @@ export interface RequestHead {
    */
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
   readonly accept: string | undefined;
   readonly requestId: string | undefined;
   readonly traceparent: string | undefined;

@@ -6,6 +6,7 @@ import { HOUR_MS } from "../../contract/units.ts";
 import { convertMebibytesToTableBytes } from "../../engine/table-use.ts";
 import type { ConsoleOptions } from "../../http/console/console.ts";
 import { CALLER_BY_PRINCIPAL } from "../../http/grpc/caller.ts";
+import { type RateLimit, OUTCOME_RATE_DEFAULT } from "../../http/access/rate-limits.ts";
 import { isLoopbackHost } from "../../http/metrics/listener.ts";
 import type { TracedShare } from "../../http/request-watch.ts";
 import { parseClusterConfig } from "./cluster-config.ts";
@@ -79,12 +80,19 @@ export function parseServeConfig(flags: ServeFlags, environment: Environment) {
     connectionsMax: read("connectionsMax"),
     grpc: parseGrpcConfig(read),
     sourcesPerTenant: read("sourcesPerTenant"),
-    rateLimits: { score: read("rateScore"), outcomes: read("rateOutcomes") },
+    rateLimits: {
+      score: read("rateScore"),
+      outcomes: resolveOutcomeRate(read("rateOutcomes")),
+    },
     queueMsMax: read("queueMsMax"),
     decisionsPerSecond: read("decisionsPerSecond"),
     // Off in production unless asked for: a test agent must never be allowed there by accident.
     isReservedEnabled: read("testAgents") ?? read("nodeEnv") !== "production",
   };
+}
+
+function resolveOutcomeRate(given: RateLimit | "unlimited" = OUTCOME_RATE_DEFAULT) {
+  return given === "unlimited" ? undefined : given;
 }
 
 /** @throws InvalidSetting */

@@ -10,7 +10,12 @@ import {
   STORE_MEMORY_MEGABYTES,
 } from "../../contract/setting-defaults.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "../../vault/sources/catalogue.ts";
-import { rateKind, type Setting, createWholeNumberKind } from "./setting-kinds.ts";
+import {
+  optionalRateKind,
+  rateKind,
+  type Setting,
+  createWholeNumberKind,
+} from "./setting-kinds.ts";
 
 const DAYS_KIND = createWholeNumberKind(1, 99_999);
 
@@ -56,10 +61,11 @@ export const RATE_AND_RETENTION_SETTINGS = {
   },
   rateOutcomes: {
     variables: ["TRUSTRANK_RATE_OUTCOMES"],
-    kind: rateKind,
+    kind: optionalRateKind,
     default: undefined,
-    defaultText: "unlimited",
-    sentence: "reported outcomes per second and key",
+    defaultText: "`1000/100000`",
+    sentence:
+      "reported outcomes per second and tenant; none for first-party keys, administrators and imports",
   },
   queueMsMax: {
     variables: ["TRUSTRANK_QUEUE_MS_MAX"],

@@ -127,12 +127,25 @@ export const onOffKind: SettingKind<boolean> = defineSettingKind(
   },
 );
 
+interface Rate {
+  perSecond: number;
+  burst: number;
+}
+
+function parseRate(given: string): Rate | undefined {
+  const [perSecond = 0, burst = perSecond] = given.split("/").map(Number);
+  const isRate = /^\d{1,7}(\/\d{1,7})?$/.test(given) && perSecond > 0 && burst > 0;
+  return isRate ? { perSecond, burst } : undefined;
+}
+
 /** `2000`, or with another burst than the rate itself `2000/4000`. */
-export const rateKind: SettingKind<{ perSecond: number; burst: number }> = defineSettingKind(
+export const rateKind: SettingKind<Rate> = defineSettingKind(
   "a rate per second (`2000`, or with a burst of its own `2000/4000`)",
-  (given) => {
-    const [perSecond = 0, burst = perSecond] = given.split("/").map(Number);
-    const isRate = /^\d{1,7}(\/\d{1,7})?$/.test(given) && perSecond > 0 && burst > 0;
-    return isRate ? { perSecond, burst } : undefined;
-  },
+  parseRate,
+);
+
+/** The same, or `unlimited`. */
+export const optionalRateKind: SettingKind<Rate | "unlimited"> = defineSettingKind(
+  "a rate per second (`2000`, or with a burst of its own `2000/4000`), or `unlimited`",
+  (given) => (given === "unlimited" ? given : parseRate(given)),
 );

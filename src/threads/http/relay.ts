@@ -65,6 +65,7 @@ export function buildRelayedHead(exchange: Exchange): RequestHead {
     query: head.query,
     authorization: head.authorization,
     contentType: head.contentType,
+    contentEncoding: head.contentEncoding,
     accept: head.accept,
     requestId: head.requestId,
     relayedId: requestId,

@@ -91,10 +91,31 @@ describe("RateLimiter", () => {
     const limiter = new RateLimiter(limits, () => 0, buckets);
     for (const rateClass of ["score", "outcomes"] as const) {
       for (const keyId of ["0", "1", "2"]) {
-        const take = () => limiter.take({ ...PRINCIPAL, keyId }, rateClass, 1)?.retryAfterSec;
+        const take = () =>
+          limiter.take({ ...PRINCIPAL, keyId, voice: 2 + Number(keyId) }, rateClass, 1)
+            ?.retryAfterSec;
         expect([take(), take()]).toEqual([undefined, 1]);
       }
     }
+  });
+
+  it("limits outcomes by tenant, but for first-party keys and administrators", () => {
+    const limiter = new RateLimiter({ outcomes: { perSecond: 1, burst: 2 } }, () => 0);
+    const take = (more: Partial<Principal>) =>
+      limiter.take({ ...PRINCIPAL, ...more }, "outcomes", 1)?.retryAfterSec;
+    expect([take({ keyId: "a" }), take({ keyId: "b" }), take({ keyId: "c" })]).toEqual([
+      undefined,
+      undefined,
+      1,
+    ]);
+    expect(take({ keyId: "d", tenant: "u", voice: 3 })).toBeUndefined();
+    for (let count = 0; count < 5; count++) {
+      expect(take({ isFirstParty: true })).toBeUndefined();
+      expect(take({ scopes: new Set(["admin"]) })).toBeUndefined();
+    }
+    limiter.charge({ ...PRINCIPAL, isFirstParty: true, voice: 3 }, "outcomes", 100);
+    expect(take({ tenant: "u", voice: 3 })).toBeUndefined();
+    expect(take({ tenant: "u", voice: 3 })).toBe(1);
   });
 
   it("refuses limits that let nothing through", () => {
@@ -139,5 +160,34 @@ describeAdapters("rate limits over HTTP", (adapter) => {
     expect(answer.status).toBe(200);
     const refused = await call(service, "/v1/check", { key, body: CHECK_BODY });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3"]);
+  });
+});
+
+describeAdapters("the limit of outcomes over HTTP", (adapter) => {
+  let service: TestServer;
+  beforeAll(async () => {
+    const rateLimits = { outcomes: { perSecond: 2, burst: 4 } };
+    service = await openTestServer(adapter, { rateLimits });
+  });
+  afterAll(async () => {
+    await service.stop();
+  });
+
+  it("charges a tenant's batches by their items, whichever of its keys sends them", async () => {
+    const report = (key: string, path = "/v1/outcomes", body: object = OUTCOME_BODY) =>
+      call(service, path, { key, body });
+    const [first, second] = [
+      await service.makeKey(["outcomes:write"]),
+      await service.makeKey(["outcomes:write"]),
+    ];
+    const outcomes = Array.from({ length: 9 }, (_, index) => {
+      return { ...OUTCOME_BODY, outcome_id: `limited-${index}` };
+    });
+    expect((await report(first, "/v1/outcomes/batch", outcomes)).status).toBe(200);
+    const refused = await report(second);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3"]);
+    expect(problemIn(refused).detail).toContain("tenant");
+    const admin = await call(service, "/v1/outcomes", { key: service.admin, body: OUTCOME_BODY });
+    expect([admin.status, admin.headers.get("ratelimit")]).toEqual([201, null]);
   });
 });

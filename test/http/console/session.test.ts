@@ -102,16 +102,12 @@ describeServers("the console's session", (service) => {
     service.clock.nowMs += 60_000;
   });
 
-  it("looks at no login after five wrong ones in a minute, right or wrong", async () => {
-    const { base, clock } = service;
-    for (let tries = 0; tries < 5; tries++) {
+  it("locks nobody out after wrong logins: behind a proxy all come from one address", async () => {
+    const { base } = service;
+    for (let tries = 0; tries < 20; tries++) {
       const wrong = await ask(base, "POST", "/console/session", OWN, { key: "wrong" });
       expect(wrong.status).toBe(401);
     }
-    const refused = await ask(base, "POST", "/console/session", OWN, { key: service.admin });
-    expect([refused.status, codeOf(refused)]).toEqual([429, "rate_limited"]);
-    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
-    clock.nowMs += 60_001;
     await logIn(service);
   });
 

@@ -66,7 +66,7 @@ describe("settings of serve", () => {
       httpAdapter: "auto",
       metricsListen: undefined,
       grpc: undefined,
-      rateLimits: {},
+      rateLimits: { outcomes: { perSecond: 1000, burst: 100_000 } },
     });
   });
 
@@ -217,7 +217,15 @@ describe("settings of serve", () => {
     expect(() => grpcOf({}, { TRUSTRANK_GRPC_CALLER: "cookie" })).toThrow(InvalidSetting);
   });
 
-  it("limit rates per key, with a burst of their own or that of one second", () => {
+  it("limit outcomes by default, and not where they are said to be unlimited", () => {
+    const outcomesLimit = (rate?: string) =>
+      parseServeConfig(flags, { TRUSTRANK_RATE_OUTCOMES: rate }).rateLimits.outcomes;
+    expect(outcomesLimit()).toEqual({ perSecond: 1000, burst: 100_000 });
+    expect(outcomesLimit("unlimited")).toBeUndefined();
+    expect(parseServeConfig(flags, {}).rateLimits.score).toBeUndefined();
+  });
+
+  it("limit rates, with a burst of their own or that of one second", () => {
     const environment = { TRUSTRANK_RATE_SCORE: "2000", TRUSTRANK_RATE_OUTCOMES: "100/400" };
     expect(parseServeConfig(flags, environment).rateLimits).toEqual({
       score: { perSecond: 2000, burst: 2000 },
