@@ -6,6 +6,8 @@
 const DISCONNECTED_TOLERANCE_MS = 1000;
 /** Without an acknowledgement for so long: a few ticks that failed, and less than most elections. */
 const SILENCE_TOLERANCE_MS = 4000;
+/** Without an acknowledgement for so long through one server: it may have lost the others, which another has not. */
+const SERVER_SILENCE_MAX_MS = 5000;
 
 export class LogAvailability {
   #isUp = true;
@@ -15,6 +17,7 @@ export class LogAvailability {
   #acknowledgedAtMs: number;
   /** When a message last found no place; -Infinity for since acknowledged. */
   #appendFailedAtMs = Number.NEGATIVE_INFINITY;
+  #serverChangedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `nowMs`: the log answers at that moment. */
   constructor(nowMs: number) {
@@ -36,6 +39,17 @@ export class LogAvailability {
   /** A message was tried for as long as may be. */
   recordAppendFailure(nowMs: number): void {
     this.#appendFailedAtMs = nowMs;
+  }
+
+  /** Whether the connected server is to be left for another one. */
+  isServerSilent(nowMs: number): boolean {
+    const sinceMs = Math.max(this.#acknowledgedAtMs, this.#serverChangedAtMs);
+    return this.#isUp && nowMs - sinceMs > SERVER_SILENCE_MAX_MS;
+  }
+
+  /** The connection goes to another server. */
+  recordServerChange(nowMs: number): void {
+    this.#serverChangedAtMs = nowMs;
   }
 
   /** Why the log takes nothing now; undefined while it may. */

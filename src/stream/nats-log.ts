@@ -251,6 +251,10 @@ class NatsLog implements NatsOrderedLog {
     };
   };
 
+  async changeServer(): Promise<void> {
+    await this.#connection?.reconnect();
+  }
+
   async readState(): Promise<LogState> {
     const { state, cluster, config } = await retryUntilAvailable(() => this.#readStreamInfo(), 0);
     const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;

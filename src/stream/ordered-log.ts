@@ -87,6 +87,8 @@ export interface OrderedLog {
     take: (message: OrderedMessage) => void | Promise<void>,
     last?: MessageId,
   ): { stop(): void };
+  /** Leaves the connected server for another. */
+  changeServer(): Promise<void>;
   /** @throws StreamUnavailable when no server answers. */
   readState(): Promise<LogState>;
   /** Removes the messages before that place. @throws StreamUnavailable when no server answers. */

@@ -275,6 +275,7 @@ class StreamServer {
     const { log, figures } = this.#options;
     const at = this.#readMoment();
     this.#updateAvailability();
+    this.#leaveSilentServer();
     try {
       const state = await log.readState();
       figures.known = state.lastSeq;
@@ -284,6 +285,14 @@ class StreamServer {
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
+  }
+
+  #leaveSilentServer(): void {
+    const { log, monotonic } = this.#options;
+    const nowMs = monotonic();
+    if (!this.#availability.isServerSilent(nowMs)) return;
+    this.#availability.recordServerChange(nowMs);
+    void log.changeServer().catch(() => undefined);
   }
 
   #readMoment(): Moment {

@@ -106,18 +106,21 @@ export class KeyJudge {
     }
     const { connected } = this.#fault;
     if (connected.length === 0) return;
-    // An election may be under way.
+    // An election may be under way, or the node be connected to a server that has lost the others.
     const untilMs = performance.now() + SCORE_BOUND_MS;
-    for (;;) {
-      try {
-        await revoke(this.#urls[connected[0]!]!, this.#keys.revokedId);
+    for (let turn = 0; performance.now() < untilMs; turn++) {
+      const node = connected[turn % connected.length]!;
+      const isRevoked = await revoke(this.#urls[node]!, this.#keys.revokedId).then(
+        () => true,
+        () => false,
+      );
+      if (isRevoked) {
         this.#revokedAt = performance.now();
         return;
-      } catch (error) {
-        if (performance.now() > untilMs) throw error;
-        await wait(200);
       }
+      await wait(200);
     }
+    this.#figures.shown.push(`${this.#fault.name}: no node revoked the key`);
   }
 
   /** Call before the fault is mended. */

@@ -42,6 +42,7 @@ export class MemoryLog implements OrderedLog {
   leftOut: number | undefined;
   readonly followedFrom: number[] = [];
   lost = 0;
+  serverChanges = 0;
   /** Rules of the log: those of the first know no ticks. */
   rules = FIRST_RULES;
   /** First place that is kept. */
@@ -84,6 +85,11 @@ export class MemoryLog implements OrderedLog {
     const seq = this.#store({ ...id, count: 0, frames: new Uint8Array() });
     void this.pump();
     return Promise.resolve(seq);
+  }
+
+  changeServer(): Promise<void> {
+    this.serverChanges++;
+    return Promise.resolve();
   }
 
   #store(message: OutgoingMessage): number {

@@ -28,6 +28,20 @@ test("a log that acknowledges nothing counts after four seconds from when the ne
   expect(availability.describeOutage(NOW_MS + 9001)).toBe(ACKNOWLEDGES);
 });
 
+test("a server through which nothing is acknowledged is left after five seconds, and again after five more", () => {
+  const availability = new LogAvailability(NOW_MS);
+  expect(availability.isServerSilent(NOW_MS + 5000)).toBe(false);
+  expect(availability.isServerSilent(NOW_MS + 5001)).toBe(true);
+  availability.recordServerChange(NOW_MS + 5001);
+  expect(availability.isServerSilent(NOW_MS + 10_001)).toBe(false);
+  expect(availability.isServerSilent(NOW_MS + 10_002)).toBe(true);
+  availability.recordAcknowledged(NOW_MS + 10_002);
+  expect(availability.isServerSilent(NOW_MS + 15_002)).toBe(false);
+  // A lost connection goes to another server by itself.
+  availability.setConnected(false, NOW_MS + 15_003);
+  expect(availability.isServerSilent(NOW_MS + 20_000)).toBe(false);
+});
+
 test("a message that nobody took ends only with one that was begun after it", () => {
   const availability = new LogAvailability(NOW_MS);
   availability.recordAppendFailure(NOW_MS + 100);

@@ -226,8 +226,13 @@ test("a node without records ticks, and is as old as its last tick while servers
   expect(age()).toBeLessThan(1500);
   expect(core.lsn, "the first tick's mark alone").toBe(1);
   expect([figures.applied > 5, figures.applied < 15]).toEqual([true, true]);
+  expect(log.serverChanges).toBe(0);
   log.isRefusing = true;
-  await go(8000);
+  await go(4000);
+  expect(log.serverChanges, "an election may be under way").toBe(0);
+  await go(4000);
+  // The server may have lost the others: another one is asked.
+  expect(log.serverChanges).toBe(1);
   // Each look at the clock is a millisecond.
   expect(age()).toBeGreaterThan(7500);
   expect(figures.hasLeader(NOW_MS + pass.ms)).toBe(false);
