@@ -43,6 +43,7 @@ import {
   buildLogReplicas,
   computeMajoritySilenceMs,
 } from "./nats-stream.ts";
+import { type NameHolder, NodeName } from "./node-name.ts";
 import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./retries.ts";
 
 export interface NatsSettings extends NatsServerSettings {
@@ -85,8 +86,15 @@ export async function openNatsLog(settings: NatsSettings): Promise<NatsOrderedLo
   return log;
 }
 
-/** The log, and the stream of decisions beside it. */
-export type NatsOrderedLog = OrderedLog & { readonly decisions: DecisionParts };
+/** The log, the stream of decisions beside it, and the register of names. */
+export type NatsOrderedLog = OrderedLog & {
+  readonly decisions: DecisionParts;
+  /**
+   * Takes a node's name until the log is closed; `lost` is called with a sentence once another process has it.
+   * @throws ClusterRefused when another data directory holds it.
+   */
+  takeNodeName(node: string, holder: NameHolder, lost: (detail: string) => void): Promise<void>;
+};
 
 class NatsLog implements NatsOrderedLog {
   readonly #settings: NatsSettings;
@@ -100,6 +108,7 @@ class NatsLog implements NatsOrderedLog {
   #manager!: JetStreamManager;
   #leases!: KV;
   #nodes!: KV;
+  #nodeName: NodeName | undefined;
   #isClosed = false;
   readonly #stopFollowers = new Set<() => void>();
 
@@ -286,6 +295,16 @@ class NatsLog implements NatsOrderedLog {
     }
   }
 
+  async takeNodeName(
+    node: string,
+    holder: NameHolder,
+    lost: (detail: string) => void,
+  ): Promise<void> {
+    const name = new NodeName(this.#leases, node, holder);
+    await retryUntilAvailable(() => name.take(lost));
+    this.#nodeName = name;
+  }
+
   async publishReport(node: string, report: unknown): Promise<void> {
     await retryUntilAvailable(() => this.#nodes.put(node, JSON.stringify(report)), 0);
   }
@@ -297,6 +316,7 @@ class NatsLog implements NatsOrderedLog {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const end of this.#stopFollowers) end();
+    await this.#nodeName?.release();
     await this.#connection?.close();
   }
 }

@@ -47,6 +47,8 @@ export type StreamEvent =
   /** This node may not join: the sentence says why. */
   | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
+  /** Another process has this node's name. */
+  | { kind: "displaced"; detail: string }
   /** A job of the whole cluster has become this node's, or is not any more. */
   | { kind: "leads"; job: ClusterJob; isHeld: boolean }
   /** How many nodes have in force what was in the log when this was asked. */

@@ -10,6 +10,7 @@ import { hasOtherCollector, type NodeRole, findJoinRefusal } from "../stream/rep
 import { type ClusterJob, StreamMetrics } from "../stream/metrics.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
+import type { NameHolder } from "../stream/node-name.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { readMonotonicMs } from "../platform/moment.ts";
 import { openThreadClock } from "./clock.ts";
@@ -20,6 +21,8 @@ export interface StreamThreadData {
   /** The ledger thread. */
   readonly port: MessagePort;
   readonly node: string;
+  /** Of its data directory: the node's name is taken for it. */
+  readonly holder: NameHolder;
   readonly origin: string;
   readonly version: string;
   readonly url: string | undefined;
@@ -59,6 +62,7 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
   let log: NatsOrderedLog | undefined;
   try {
     log = await openNatsLog({ ...settings, log: note });
+    await log.takeNodeName(rest.node, rest.holder, (detail) => send({ kind: "displaced", detail }));
     const figures = new StreamMetrics(memory);
     const spread = new AppliedNodeCounter(log.polling, figures, rest.node);
     const refusal = await findJoinRefusal(log, { ...rest, nowMs: clock() });

@@ -17,6 +17,7 @@ import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
+import { loadOrCreateDirectoryId } from "../../journal/ownership/directory-id.ts";
 import { parseSegmentNames } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamThreadLink } from "../../ledger/messages.ts";
@@ -113,7 +114,8 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     else if (event.kind === "diverged") {
       lost = event.detail;
       onFatal(EXIT_DAMAGED, event.detail);
-    } else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
+    } else if (event.kind === "displaced") onFatal(EXIT_USAGE, event.detail);
+    else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
     else if (event.kind === "spread") effect.take(event);
     else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
@@ -183,6 +185,11 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     },
     port: port2,
     node: config.node,
+    holder: {
+      directory: loadOrCreateDirectoryId(claim.paths.root),
+      host: claim.owner.host,
+      epoch: claim.epoch,
+    },
     origin,
     version: readPackageVersion(),
     url: config.url,
