@@ -1,4 +1,4 @@
-// Spread of what is in the log: how many nodes have a place in force, asked of all of them at once.
+// Spread of what is in the log: which nodes have a place in force, asked of all of them at once.
 import type { StreamMetrics } from "./metrics.ts";
 import { pause } from "./retries.ts";
 
@@ -14,8 +14,16 @@ export interface NodePolling {
 export const COUNT_TIMEOUT_MS = 1000;
 const POLL_INTERVAL_MS = 5;
 
+/** Names of nodes. */
+export interface AppliedNodes {
+  readonly applied: readonly string[];
+  /** Living, and did not say so in time. */
+  readonly missing: readonly string[];
+}
+
 export class AppliedNodeCounter {
   readonly #polling: NodePolling;
+  readonly #node: string;
   readonly #figures: Pick<StreamMetrics, "applied" | "known">;
 
   constructor(
@@ -25,20 +33,21 @@ export class AppliedNodeCounter {
   ) {
     this.#polling = polling;
     this.#figures = figures;
+    this.#node = node;
     polling.serveReplies(async (question) => {
       const seq = Number(question);
       return Number.isSafeInteger(seq) && (await this.#waitUntilApplied(seq)) ? node : undefined;
     });
   }
 
-  /** Nodes with everything in force that this node knows to be in the log now; `of` are known. */
-  async countNodes(of: number): Promise<number> {
-    const replies = await this.#polling.collectReplies(
-      String(this.#figures.known),
-      of,
-      COUNT_TIMEOUT_MS,
-    );
-    return new Set(replies).size;
+  /** Asks which nodes have in force everything that this node knows to be in the log now. */
+  async askNodes(living: readonly string[]): Promise<AppliedNodes> {
+    const known = new Set([...living, this.#node]);
+    const question = String(this.#figures.known);
+    const replies = await this.#polling.collectReplies(question, known.size, COUNT_TIMEOUT_MS);
+    const applied = new Set([...replies, this.#node]);
+    const missing = [...known].filter((node) => !applied.has(node)).toSorted();
+    return { applied: [...applied].toSorted(), missing };
   }
 
   async #waitUntilApplied(seq: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 // Leases, registers and requests to all nodes over NATS, beside the log. A lease on one piece of work is a
 // key of a bucket: the node that creates it holds it until it stops renewing it.
-import type { Lease } from "./ordered-log.ts";
+import type { KeptReport, Lease, NodeReports } from "./ordered-log.ts";
 import type { LogConnection } from "./nats-connection.ts";
 import type { NodePolling } from "./applied-nodes.ts";
 
@@ -106,15 +106,22 @@ export class NatsPolling implements NodePolling {
 /** The part of a bucket that is needed to read all of it. */
 interface ReadableBucket {
   keys(): Promise<AsyncIterable<string>>;
-  get(key: string): Promise<{ readonly operation: string; json(): unknown } | null>;
+  get(key: string): Promise<{
+    readonly operation: string;
+    readonly revision: number;
+    readonly created: Date;
+    json(): unknown;
+  } | null>;
 }
 
-/** Current entries of a bucket, by key. */
-export async function readBucketEntries(bucket: ReadableBucket): Promise<Map<string, unknown>> {
-  const found = new Map<string, unknown>();
+/** Current reports of a bucket, by node. */
+export async function readKeptReports(bucket: ReadableBucket): Promise<NodeReports> {
+  const found = new Map<string, KeptReport>();
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key);
-    if (entry !== null && entry.operation === "PUT") found.set(key, entry.json());
+    if (entry === null || entry.operation !== "PUT") continue;
+    const { revision, created } = entry;
+    found.set(key, { told: entry.json(), revision, keptMs: created.getTime() });
   }
   return found;
 }

@@ -28,7 +28,7 @@ import {
   isRevisionConflict,
   LEASE_MS,
   NatsLease,
-  readBucketEntries,
+  readKeptReports,
   NatsPolling,
 } from "./nats-lease.ts";
 import {
@@ -265,13 +265,17 @@ class NatsLog implements NatsOrderedLog {
   }
 
   async readState(): Promise<LogState> {
-    const { state, cluster, config } = await retryUntilAvailable(() => this.#readStreamInfo(), 0);
+    const { state, cluster, config, ts } = await retryUntilAvailable(
+      () => this.#readStreamInfo(),
+      0,
+    );
     const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
     const replicas = buildLogReplicas(cluster?.replicas);
     const majoritySilenceMs = computeMajoritySilenceMs(cluster?.replicas);
     const bytesMax = Math.max(0, config.max_bytes);
-    return { firstSeq, lastSeq, bytes, bytesMax, leader, replicas, majoritySilenceMs };
+    const toldMs = Date.parse(ts ?? "") || 0;
+    return { firstSeq, lastSeq, bytes, bytesMax, leader, replicas, majoritySilenceMs, toldMs };
   }
 
   #readStreamInfo() {
@@ -310,7 +314,7 @@ class NatsLog implements NatsOrderedLog {
   }
 
   readReports(): Promise<NodeReports> {
-    return retryUntilAvailable(() => readBucketEntries(this.#nodes), 0);
+    return retryUntilAvailable(() => readKeptReports(this.#nodes), 0);
   }
 
   async close(): Promise<void> {

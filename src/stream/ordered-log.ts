@@ -17,6 +17,8 @@ export interface LogState {
   /** Its size, and its bound: full, it refuses. 0 where it has none. */
   readonly bytes?: number;
   readonly bytesMax?: number;
+  /** When it was told, epoch ms by the clock of the server that told it. */
+  readonly toldMs?: number;
   /** Name of the server that leads; undefined while there is none. */
   readonly leader: string | undefined;
   /** The other servers that keep the log, as the leader has them. */
@@ -55,8 +57,17 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** What each node tells of itself, by node. */
-export type NodeReports = ReadonlyMap<string, unknown>;
+/** What a node tells of itself, as the log's servers keep it. */
+export interface KeptReport {
+  readonly told: unknown;
+  /** Changes with every report. */
+  readonly revision: number;
+  /** When it was kept, epoch ms by the servers' clocks. */
+  readonly keptMs: number;
+}
+
+/** By node. */
+export type NodeReports = ReadonlyMap<string, KeptReport>;
 
 export interface OrderedLog {
   /** Counts how often the log was begun anew from a node's journal; from 1. */

@@ -1,6 +1,12 @@
 // Reports of nodes about themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
 import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
+import {
+  measureKeptAges,
+  NODE_AWAY_MS,
+  type ReportAges,
+  type ReportWatch,
+} from "./living-nodes.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { retryUntilAvailable } from "./retries.ts";
 
@@ -39,20 +45,26 @@ export interface ClusterView {
   readonly generation: number;
   readonly state: LogState;
   readonly reports: readonly (readonly [node: string, report: NodeReport])[];
+  /** Ms since each node's report changed, when this was read. */
+  readonly ages: ReportAges;
   /** Nodes whose reports no release like this one has made. */
   readonly strangers?: readonly string[];
 }
 
-/** @throws StreamUnavailable when no server answers. */
+/**
+ * Without a watch the ages are those of a single look.
+ * @throws StreamUnavailable when no server answers.
+ */
 export async function readClusterView(
   log: Pick<OrderedLog, "generation" | "readReports" | "readState">,
+  watch?: ReportWatch,
 ): Promise<ClusterView> {
   const [state, found] = await Promise.all([log.readState(), log.readReports()]);
-  const reports = [...found].filter((entry): entry is [string, NodeReport] =>
-    isNodeReport(entry[1]),
-  );
-  const strangers = [...found].flatMap(([node, told]) => (isNodeReport(told) ? [] : [node]));
-  return { generation: log.generation, state, reports, strangers };
+  const ages = watch?.update(found) ?? measureKeptAges(found, state.toldMs ?? 0);
+  const told = [...found].map(([node, kept]) => [node, kept.told] as const);
+  const reports = told.filter((entry): entry is [string, NodeReport] => isNodeReport(entry[1]));
+  const strangers = told.flatMap(([node, report]) => (isNodeReport(report) ? [] : [node]));
+  return { generation: log.generation, state, reports, ages, strangers };
 }
 
 /** Another release may tell more, or other things. */
@@ -159,9 +171,6 @@ export function findDivergence(
   return undefined;
 }
 
-/** A node that has told nothing for so long is away: twelve reports. Its key may be a former one. */
-const NODE_AWAY_MS = 60_000;
-
 /** Why a node may not join those that tell of themselves; undefined when it may. */
 export async function findJoinRefusal(
   log: Pick<OrderedLog, "readReports" | "readState">,
@@ -169,7 +178,8 @@ export async function findJoinRefusal(
 ): Promise<string | undefined> {
   // As any other step of a start: the servers may be electing.
   const reports = await retryUntilAvailable(() => log.readReports());
-  const other = [...reports].find(([name, told]) => {
+  // The key of a node that is away may be a former one.
+  const other = [...reports].find(([name, { told }]) => {
     const { key: theirs, atMs } = told as NodeReport;
     return name !== node && theirs !== key && nowMs - atMs < NODE_AWAY_MS;
   });

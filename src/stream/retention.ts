@@ -1,11 +1,10 @@
 // Retention of the ordered log: kept is what some node has not applied and synced yet, and a margin. What is older
 // stands in the journals of all nodes. No node need lead: removing up to the same place twice is harmless.
 import { isTick, type OrderedMessage } from "../ledger/ordered/message.ts";
+import { listLivingNodes } from "./living-nodes.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { type ClusterView, compareChains } from "./reports.ts";
 
-/** A node whose report is younger is there. */
-const NODE_PRESENT_MS = 60_000;
 /** Nodes that must be there and have the messages: one disk is no second copy. */
 const NODES_MIN = 2;
 /** Fewest messages that are kept behind the slowest node: each is followed from its last message on. */
@@ -54,7 +53,6 @@ export interface TrimOptions {
   readonly keep: number;
   /** Of them, so that ticks do not count; left out: every place counts. */
   readonly places?: MessagePlaces;
-  readonly nowMs: number;
   /** Nodes that are gone for good: nobody waits for them. */
   readonly without?: readonly string[];
 }
@@ -65,7 +63,7 @@ export interface TrimOptions {
  */
 export function computeTrim(
   view: ClusterView,
-  { keep, places, nowMs, without = [] }: TrimOptions,
+  { keep, places, without = [] }: TrimOptions,
 ): TrimDecision {
   const { generation, strangers = [] } = view;
   const stranger = strangers.find((node) => !without.includes(node));
@@ -81,7 +79,8 @@ export function computeTrim(
   if (compareChains(view.reports, generation).diverged !== undefined) {
     return { why: "journals differ: the log is the evidence" };
   }
-  const there = reports.filter(([, { atMs }]) => nowMs - atMs < NODE_PRESENT_MS);
+  const living = listLivingNodes(view.ages);
+  const there = reports.filter(([node]) => living.includes(node));
   if (there.length < NODES_MIN) {
     return { why: `${there.length} of ${NODES_MIN} nodes that must have the messages are there` };
   }
@@ -147,7 +146,7 @@ export class LogRetention {
     const nowMs = clock();
     if (keep === undefined || nowMs - this.#checkedMs < CHECK_INTERVAL_MS) return;
     this.#checkedMs = nowMs;
-    const trim = computeTrim(view, { keep, places: this.#places, nowMs });
+    const trim = computeTrim(view, { keep, places: this.#places });
     if ("why" in trim || trim.before - view.state.firstSeq < keep * TRIM_STEP_SHARE) return;
     await log.trim(trim.before);
     const detail = `messages before ${trim.before} are removed: every node has them`;

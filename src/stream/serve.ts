@@ -10,6 +10,8 @@ import {
   type ToStream,
 } from "../ledger/ordered/message.ts";
 import type { Moment } from "../platform/moment.ts";
+import type { AppliedNodes } from "./applied-nodes.ts";
+import type { ReportWatch } from "./living-nodes.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
@@ -51,8 +53,8 @@ export type StreamEvent =
   | { kind: "displaced"; detail: string }
   /** A job of the whole cluster has become this node's, or is not any more. */
   | { kind: "leads"; job: ClusterJob; isHeld: boolean }
-  /** How many nodes have in force what was in the log when this was asked. */
-  | { kind: "spread"; id: number; nodes: number }
+  /** Which nodes have in force what was in the log when this was asked. */
+  | ({ kind: "spread"; id: number } & AppliedNodes)
   /** What a look at the whole cluster has found. */
   | { kind: "view"; view: ClusterView }
   /** Exit code 65: this journal is not the cluster's. */
@@ -68,6 +70,8 @@ export interface StreamServeOptions {
   readonly origin: string;
   readonly version: string;
   readonly url: string | undefined;
+  /** Whose reports have changed. */
+  readonly watch: ReportWatch;
   readonly role: NodeReport["role"];
   /** The bureau's public key, in hex. */
   readonly key: string;
@@ -264,6 +268,7 @@ class StreamServer {
     this.#proofs.rules = rules;
     figures.appliedMessages += Math.max(0, seq - this.#appliedSeq);
     figures.applied = seq;
+    const isFirst = this.#lastCommit.chain === "";
     this.#lastCommit = { lsn, chain };
     this.#checkpoints.add({ seq, chain, table });
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
@@ -271,6 +276,8 @@ class StreamServer {
     }
     if (this.#unappliedBytes <= UNAPPLIED_BYTES_MAX / 2) this.#resume();
     this.#settleProofs();
+    // Counted on before it answers, and not five seconds later.
+    if (isFirst) void this.#publishReport();
   }
 
   async #probeLog(): Promise<void> {
@@ -334,7 +341,7 @@ class StreamServer {
   }
 
   async #publishReport(): Promise<void> {
-    const { log, node, version, url, role, key, figures, clock } = this.#options;
+    const { log, node, version, url, role, key, figures, clock, watch } = this.#options;
     const own: NodeReport = {
       generation: log.generation,
       key,
@@ -349,7 +356,7 @@ class StreamServer {
     };
     try {
       await log.publishReport(node, own);
-      const view = await readClusterView(log);
+      const view = await readClusterView(log, watch);
       this.#options.tell({ kind: "view", view });
       this.#agreement.compareReports(node, own, view);
       await this.#retention.trimIfDue(view);

@@ -9,6 +9,8 @@ import { DecisionShipper } from "../stream/decisions/shipping.ts";
 import { hasOtherCollector, type NodeRole, findJoinRefusal } from "../stream/reports.ts";
 import { type ClusterJob, StreamMetrics } from "../stream/metrics.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
+import { listLivingNodes, ReportWatch } from "../stream/living-nodes.ts";
+import { pause } from "../stream/retries.ts";
 import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
 import type { NameHolder } from "../stream/node-name.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
@@ -29,6 +31,8 @@ export interface StreamThreadData {
   readonly role: NodeRole;
   /** Directory of the decision segments. */
   readonly segments: string;
+  /** A node whose report has not changed for so many ms is not asked what it has applied. */
+  readonly awayMs: number;
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: SharedArrayBuffer;
@@ -48,11 +52,13 @@ interface WrittenDecisionsMessage {
   readonly mark: SpoolPosition;
 }
 
-/** How many of the nodes that are known have in force what is in the log now? */
+/** Which of the nodes that live have in force what is in the log now? */
 export interface PropagationQuery {
   readonly id: number;
-  readonly of: number;
 }
+
+/** Longest wait in ms for the reports of the nodes that are asked. */
+const READ_TIMEOUT_MS = 300;
 
 async function runStreamThread(parent: MessagePort, data: StreamThreadData): Promise<void> {
   const { settings, port, figures: memory, segments, ...rest } = data;
@@ -73,11 +79,19 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
       segments,
       log: note,
     });
+    const watch = new ReportWatch(readMonotonicMs);
+    const read = log.readReports.bind(log);
+    const askLivingNodes = async () => {
+      // As the log has them now: one that has joined since the last look is asked as well.
+      const found = await Promise.race([read().catch(() => undefined), pause(READ_TIMEOUT_MS)]);
+      const ages = found === undefined ? watch.measureAges() : watch.update(found);
+      return spread.askNodes(listLivingNodes(ages, rest.awayMs));
+    };
     parent.on("message", (message: MessageToStreamThread) => {
       if (message.kind === "written") decisions.shipping.mark = message.mark;
       else {
-        const { id, of } = message;
-        void spread.countNodes(of).then((nodes) => send({ kind: "spread", id, nodes }));
+        const { id } = message;
+        void askLivingNodes().then((nodes) => send({ kind: "spread", id, ...nodes }));
       }
     });
     const tell = (event: StreamEvent) => {
@@ -88,7 +102,7 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
     };
     const closed = () => void decisions.close().finally(() => parent.close());
     const monotonic = readMonotonicMs;
-    serveStream({ ...rest, log, port, figures, clock, monotonic, tell, closed });
+    serveStream({ ...rest, watch, log, port, figures, clock, monotonic, tell, closed });
     tell({ kind: "ready", generation: log.generation });
   } catch (error) {
     send({ kind: "refused", detail: (error as Error).message });

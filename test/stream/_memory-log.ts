@@ -8,6 +8,7 @@ import {
 } from "../../src/ledger/ordered/message.ts";
 import {
   type AppendObserver,
+  type KeptReport,
   type LogConnectionState,
   type Lease,
   type LogState,
@@ -48,7 +49,7 @@ export class MemoryLog implements OrderedLog {
   /** First place that is kept. */
   first = 1;
   readonly #followers = new Set<Follower>();
-  readonly #reports = new Map<string, unknown>();
+  readonly #reports = new Map<string, KeptReport>();
   readonly #timeMs: number;
 
   constructor(timeMs: number) {
@@ -154,7 +155,8 @@ export class MemoryLog implements OrderedLog {
   }
 
   publishReport(node: string, report: unknown): Promise<void> {
-    this.#reports.set(node, report);
+    const revision = (this.#reports.get(node)?.revision ?? 0) + 1;
+    this.#reports.set(node, { told: report, revision, keptMs: this.#timeMs });
     return Promise.resolve();
   }
 

@@ -8,6 +8,7 @@ import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { computeTableHash } from "../../src/engine/table-hash.ts";
 import { compareChains, compareTables, readClusterView } from "../../src/stream/reports.ts";
+import { ReportWatch } from "../../src/stream/living-nodes.ts";
 import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -38,6 +39,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     key: "k",
     jobs: [],
     keep: undefined,
+    watch: new ReportWatch(() => performance.now()),
     figures,
     clock: () => NOW_MS,
     monotonic: () => NOW_MS,
@@ -104,7 +106,11 @@ test("a table that differs is told where it is seen, and its end too", async () 
   log.isRefusing = true;
   vi.spyOn(log, "readReports").mockImplementation(() => {
     const kept = different.reports.filter(([node]) => node !== "b");
-    return Promise.resolve(new Map([...kept, ["b", { ...b, tables: [], checkpoints: [] }]]));
+    const told = [...kept, ["b", { ...b, tables: [], checkpoints: [] }] as const];
+    const found = told.map(
+      ([node, each]) => [node, { told: each, revision: 1, keptMs: 0 }] as const,
+    );
+    return Promise.resolve(new Map(found));
   });
   await report();
   expect(nodes[0]!.events.at(-1)).toMatchObject({ event: "cluster_tables_agree" });

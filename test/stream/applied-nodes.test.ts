@@ -42,13 +42,15 @@ function nodesIn(room: Room) {
   });
 }
 
-test("counts those that have it, at once when all have", async () => {
+const ALL = ["one", "three", "two"];
+
+test("tells of those that have it, at once when all have", async () => {
   const nodes = nodesIn(new Room());
   for (const { figures } of nodes) figures.applied = 7;
   nodes[0]!.figures.known = 7;
-  const counted = nodes[0]!.spread.countNodes(3);
+  const counted = nodes[0]!.spread.askNodes(ALL);
   await vi.advanceTimersByTimeAsync(1);
-  expect(await counted).toBe(3);
+  expect(await counted).toEqual({ applied: ALL, missing: [] });
 });
 
 test("waits for one that is late, and not for one that is later than that", async () => {
@@ -57,22 +59,22 @@ test("waits for one that is late, and not for one that is later than that", asyn
   nodes[0]!.figures.applied = 8;
   nodes[1]!.figures.applied = 7;
   nodes[2]!.figures.applied = 2;
-  const counted = nodes[0]!.spread.countNodes(3);
+  const counted = nodes[0]!.spread.askNodes(ALL);
   await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS / 2);
   nodes[1]!.figures.applied = 8;
   await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
   nodes[2]!.figures.applied = 8;
-  expect(await counted).toBe(2);
+  expect(await counted).toEqual({ applied: ["one", "two"], missing: ["three"] });
 });
 
-test("counts nobody twice, and answers nothing that is no place", async () => {
+test("names nobody twice, and who lives and says nothing, and answers nothing that is no place", async () => {
   const room = new Room();
   const [one] = nodesIn(room);
   one!.figures.known = 0;
   room.polling.serveReplies(() => Promise.resolve("two"));
-  const counted = one!.spread.countNodes(9);
+  const counted = one!.spread.askNodes([...ALL, "silent"]);
   await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
-  expect(await counted).toBe(3);
+  expect(await counted).toEqual({ applied: ALL, missing: ["silent"] });
   const asked = room.polling.collectReplies("nonsense", 9, 10);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toEqual(["two"]);

@@ -126,7 +126,14 @@ describe("on one server", needs("nats-server"), () => {
       ["one", { seq: 3 }],
       ["two-2", { seq: 2 }],
     ]);
-    expect(new Map(await other.readReports())).toEqual(expected);
+    const kept = await other.readReports();
+    expect(new Map([...kept].map(([node, { told }]) => [node, told]))).toEqual(expected);
+    const { revision, keptMs } = kept.get("one")!;
+    await log.publishReport("one", { seq: 3 });
+    const next = (await other.readReports()).get("one")!;
+    expect(next.revision).toBeGreaterThan(revision);
+    expect(next.keptMs).toBeGreaterThanOrEqual(keptMs);
+    expect((await log.readState()).toldMs).toBeGreaterThanOrEqual(next.keptMs);
   });
 });
 

@@ -9,11 +9,11 @@ function logWith(told: Record<string, { key: string; secondsAgo: number }>) {
   const reports = new Map(
     Object.entries(told).map(([name, { key, secondsAgo }]) => [
       name,
-      { key, atMs: NOW_MS - secondsAgo * 1000 },
+      { told: { key, atMs: NOW_MS - secondsAgo * 1000 }, revision: 1, keptMs: NOW_MS },
     ]),
   );
   return {
-    readReports: () => Promise.resolve(reports as never),
+    readReports: () => Promise.resolve(reports),
     readState: () => Promise.resolve({} as LogState),
   };
 }

@@ -33,11 +33,14 @@ function viewWith(
   changes: Partial<ClusterView> = {},
 ): ClusterView {
   const state = { firstSeq: 1, lastSeq: 100_000, leader: "n" };
-  return { generation: 1, state, reports: Object.entries(reports), ...changes };
+  const ages = new Map(
+    Object.entries(reports).map(([node, { atMs }]) => [node, NOW_MS - atMs] as const),
+  );
+  return { generation: 1, state, reports: Object.entries(reports), ages, ...changes };
 }
 
 const trim = (view: ClusterView, keep = 1000, without: string[] = []) =>
-  computeTrim(view, { keep, nowMs: NOW_MS, without });
+  computeTrim(view, { keep, without });
 
 describe("trimOf", () => {
   test("a node that is behind, or away for days, holds it back", () => {
@@ -88,7 +91,6 @@ describe("trimOf", () => {
       computeTrim(viewWith({ a: reportOf(seq), b: reportOf(seq) }), {
         keep: 1000,
         places,
-        nowMs: NOW_MS,
       });
     const places = new MessagePlaces(1000);
     // Of three places one is a message.
@@ -139,7 +141,7 @@ test("a node removes what may go, not often and not little", async () => {
       tell: ({ event, detail }) => notes.push(`${event}: ${detail}`),
     });
   const look = (each: LogRetention, seq: number, firstSeq = 1) => {
-    const reports = { a: reportOf(seq, { atMs: nowMs }), b: reportOf(seq, { atMs: nowMs }) };
+    const reports = { a: reportOf(seq), b: reportOf(seq) };
     const state = { firstSeq, lastSeq: 100_000, leader: "n" };
     return each.trimIfDue(viewWith(reports, { state }));
   };

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
 import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
 import { TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
+import { ReportWatch } from "../../src/stream/living-nodes.ts";
 import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -34,6 +35,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     figures,
     jobs: [],
     keep: undefined,
+    watch: new ReportWatch(() => performance.now()),
     clock: () => (nowMs += 1) + pass.ms,
     monotonic: () => (nowMs += 1) + pass.ms,
     tell: (event) => {

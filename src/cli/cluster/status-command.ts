@@ -22,8 +22,7 @@ function readClusterState(flags: ClusterFlags): Promise<ClusterState> {
   const config = requireClusterConfig(flags);
   return withOrderedLog(config, { onlyReads: true }, async (log) => {
     const view = await readClusterView(log);
-    const nowMs = Date.now();
-    return buildClusterOverview(config.name, view, { atMs: nowMs, nowMs });
+    return buildClusterOverview(config.name, view, { atMs: Date.now(), sinceMs: 0 });
   });
 }
 

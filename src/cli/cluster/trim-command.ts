@@ -31,7 +31,7 @@ export async function trimClusterLog(flags: TrimFlags): Promise<void> {
       );
       if (unknown !== undefined)
         throw new CommandFailure(`no node \`${unknown}\` has told of itself`, EXIT_USAGE);
-      const trim = computeTrim(view, { keep, without, nowMs: Date.now() });
+      const trim = computeTrim(view, { keep, without });
       if ("why" in trim) throw new CommandFailure(`nothing is removed: ${trim.why}`);
       if (trim.before > view.state.firstSeq) await log.trim(trim.before);
       return { ...trim, from: view.state.firstSeq };

@@ -82,7 +82,18 @@ export const Effective = t.defineMessage("Effective", {
     t.integer,
     "Nodes that have said within a second that it is in force there.",
   ),
-  of: t.withDescription(t.integer, "Nodes that have told of themselves in the last minute."),
+  of: t.withDescription(
+    t.integer,
+    "Nodes that live: whose reports have changed in the last minute, and those that have answered.",
+  ),
+  missing: t.withDescription(
+    t.texts,
+    "Nodes that live and have not said so. They may be cut off, and act against it until `certain_at`.",
+  ),
+  certain_at: t.withDescription(
+    t.time,
+    "From then on no node acts against it: each has it in force, or has not heard of its cluster for so long that it refuses every key.",
+  ),
 });
 export type Effective = t.MessageOf<typeof Effective>;
 
@@ -96,6 +107,9 @@ export type KeyRevoked = t.MessageOf<typeof KeyRevoked>;
 export const KeyCreated = t.defineMessage("KeyCreated", {
   key: t.text,
   ...KeyDescription.properties,
+  effective: t.makeOptional(
+    t.withDescription(Effective, "Of a new key; left out by a service that is alone."),
+  ),
 });
 
 /** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */

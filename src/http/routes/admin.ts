@@ -174,7 +174,8 @@ async function createKey(exchange: Exchange): Promise<Reply> {
     await keyring.revoke(description.key_id);
     throw error;
   }
-  return exchange.document(201, { key, ...description });
+  const effective = await exchange.services.effect?.();
+  return exchange.document(201, { key, ...description, ...(effective && { effective }) });
 }
 
 /** In force before it is on record, as a revocation is. */

@@ -2,19 +2,13 @@
 // Undefined everywhere where the process is the whole bureau.
 import type { Leadership } from "../../kaizen/service/options.ts";
 import { type ClusterJob, CLUSTER_JOBS, StreamMetrics } from "../../stream/metrics.ts";
-import { PendingCalls } from "../../concurrency/calls.ts";
-import type { Effective } from "../../contract/schemas/service.ts";
-import { COUNT_TIMEOUT_MS } from "../../stream/applied-nodes.ts";
-import type {
-  PropagationQuery,
-  StreamThreadData,
-  MessageToStreamThread,
-} from "../../threads/stream.ts";
+import { NODE_AWAY_MS } from "../../stream/living-nodes.ts";
+import type { StreamThreadData, MessageToStreamThread } from "../../threads/stream.ts";
 import { hash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
-import { LagGuard } from "../../http/access/lag-guard.ts";
+import { LagGuard, SCORE_READS_FACTOR } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import { loadOrCreateDirectoryId } from "../../journal/ownership/directory-id.ts";
@@ -29,7 +23,8 @@ import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
-import { countRecentNodes, buildClusterOverview } from "./overview.ts";
+import { ChangePropagation } from "./propagation.ts";
+import { buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-config.ts";
 import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
@@ -90,7 +85,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   let isClosing = false;
   /** Why this journal does not go on along the log: what is waited for does not come. */
   let lost: string | undefined;
-  let seen: { readonly view: ClusterView; readonly atMs: number } | undefined;
+  let seen: SeenView | undefined;
   const exited = new Promise<void>((resolve) => {
     worker.once("exit", () => {
       resolve();
@@ -99,10 +94,8 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   });
   const leaderships = new Leaderships(figures, Date.now);
   const toStream = (message: MessageToStreamThread) => worker.postMessage(message);
-  const effect = new ChangePropagation(
-    (question) => toStream({ kind: "spread", ...question }),
-    () => countRecentNodes(seen?.view, Date.now()),
-  );
+  const listOthers = () => seen?.view.reports.map(([name]) => name) ?? [];
+  const effect = openPropagation(config, toStream, listOthers);
   const generation = await awaitLogGeneration(worker);
   const shipping = setInterval(
     () => toStream({ kind: "written", mark: written() }),
@@ -111,13 +104,12 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
-    else if (event.kind === "diverged") {
+    else if (event.kind === "diverged" || event.kind === "displaced") {
       lost = event.detail;
-      onFatal(EXIT_DAMAGED, event.detail);
-    } else if (event.kind === "displaced") onFatal(EXIT_USAGE, event.detail);
-    else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
+      onFatal(event.kind === "diverged" ? EXIT_DAMAGED : EXIT_USAGE, event.detail);
+    } else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
     else if (event.kind === "spread") effect.take(event);
-    else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
+    else if (event.kind === "view") seen = rememberView(event.view);
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -128,8 +120,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     figures,
     leaderships,
     effect,
-    overview: () =>
-      seen && buildClusterOverview(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
+    overview: () => seen && describeSeenView(config.name, seen),
     caughtUp: () => waitUntilCaughtUp(figures, () => lost),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
@@ -139,6 +130,35 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
       await exited;
     },
   };
+}
+
+/** A look at the cluster: when it was taken, epoch ms and monotonic. */
+interface SeenView {
+  readonly view: ClusterView;
+  readonly atMs: number;
+  readonly readAt: number;
+}
+
+function rememberView(view: ClusterView): SeenView {
+  return { view, atMs: Date.now(), readAt: performance.now() };
+}
+
+function describeSeenView(name: string, { view, atMs, readAt }: SeenView): ClusterState {
+  return buildClusterOverview(name, view, { atMs, sinceMs: performance.now() - readAt });
+}
+
+function openPropagation(
+  config: ClusterConfig,
+  toStream: (message: MessageToStreamThread) => void,
+  listOthers: () => readonly string[],
+): ChangePropagation {
+  return new ChangePropagation({
+    ask: (question) => toStream({ kind: "spread", ...question }),
+    node: config.node,
+    listOthers,
+    boundMs: computeRefusalMs(config),
+    clock: Date.now,
+  });
 }
 
 function applyLeadershipChange(
@@ -196,6 +216,8 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     role: config.role,
     segments: resolveSegmentsDirectory(claim.paths.root),
     key,
+    // One that is cut off answers reads for as long.
+    awayMs: Math.max(NODE_AWAY_MS, computeRefusalMs(config)),
     figures: figures.memory,
     keep: config.keepMessages,
     jobs: config.isKaizenScheduled ? CLUSTER_JOBS : CLUSTER_JOBS.filter((job) => job !== "kaizen"),
@@ -206,6 +228,11 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     transferList: [port2],
   });
   return { worker, port: port1, figures, origin };
+}
+
+/** Ms after which a node without its cluster takes no key any more, for reads of scores either. */
+function computeRefusalMs({ refuseMs }: ClusterConfig): number {
+  return refuseMs * SCORE_READS_FACTOR;
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
@@ -241,36 +268,6 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
-}
-
-/** Beyond the time that nodes have for their answer: the stream thread's own. */
-const GRACE_MS = 500;
-
-class ChangePropagation {
-  readonly #ask: (question: PropagationQuery) => void;
-  /** Nodes that told of themselves lately, this one among them. */
-  readonly #known: () => number;
-  readonly #calls = new PendingCalls();
-
-  /** `ask` reaches the stream thread, whose answers come to `take`. */
-  constructor(ask: (question: PropagationQuery) => void, known: () => number) {
-    this.#ask = ask;
-    this.#known = known;
-  }
-
-  /** Of what is in force here. Takes at most a second and a half, and never rejects. */
-  async now(): Promise<Effective> {
-    const of = Math.max(1, this.#known());
-    const nodes = await this.#calls.start<number>((id) => {
-      setTimeout(() => this.#calls.resolve(id, 0), COUNT_TIMEOUT_MS + GRACE_MS).unref();
-      this.#ask({ id, of });
-    });
-    return { nodes: Math.max(1, nodes), of: Math.max(of, nodes) };
-  }
-
-  take({ id, nodes }: { readonly id: number; readonly nodes: number }): void {
-    this.#calls.resolve(id, nodes);
-  }
 }
 
 class Leaderships {

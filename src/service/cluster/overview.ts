@@ -11,23 +11,21 @@ import {
 const REPORT_AGE_MS_MAX = 30_000;
 /** A node that is further behind than this gets a word. */
 const LAG_MESSAGES_MAX = 10_000;
-/** A node that has told nothing for longer is not counted on. */
-const RECENT_REPORT_MS = 60_000;
 /** Share of the log's bound from which on an operator is told. */
 const LOG_FILL_WARNING_SHARE = 0.8;
 const MS_PER_S = 1000;
 
-/** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
+/** `atMs`: when the log was asked, epoch ms; `sinceMs`: ms since then. */
 export function buildClusterOverview(
   name: string,
   view: ClusterView,
-  { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
+  { atMs, sinceMs }: { readonly atMs: number; readonly sinceMs: number },
 ): ClusterState {
   const { generation, state } = view;
   const chains = compareChains(view.reports, generation);
   const tables = compareTables(view.reports, generation);
   const nodes = view.reports
-    .map(([node, report]) => describeClusterNode(node, report, view, nowMs))
+    .map(([node, report]) => describeClusterNode(node, report, view, sinceMs))
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
   const problems = [
     ...listLogProblems(view),
@@ -65,17 +63,11 @@ export function buildClusterOverview(
   };
 }
 
-/** Nodes that have told of themselves in the last minute. */
-export function countRecentNodes(view: ClusterView | undefined, nowMs: number): number {
-  const reports = view?.reports ?? [];
-  return reports.filter(([, { atMs }]) => nowMs - atMs <= RECENT_REPORT_MS).length;
-}
-
 function describeClusterNode(
   node: string,
   report: NodeReport,
-  { state }: ClusterView,
-  nowMs: number,
+  { state, ages }: ClusterView,
+  sinceMs: number,
 ): ClusterNode {
   return {
     node,
@@ -90,7 +82,7 @@ function describeClusterNode(
     role: report.role ?? "serve",
     leads: [...(report.leads ?? [])],
     reported_at: new Date(report.atMs).toISOString(),
-    age_seconds: Math.max(0, nowMs - report.atMs) / MS_PER_S,
+    age_seconds: ((ages.get(node) ?? 0) + sinceMs) / MS_PER_S,
   };
 }
 

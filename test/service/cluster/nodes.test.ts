@@ -1,7 +1,7 @@
 // Three nodes over one real ordered log: what is recorded on one holds on all.
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
+import type { Effective } from "../../../src/contract/schemas/service.ts";
 import { ADMIN_KEY, Cluster, type Node } from "./_nodes.ts";
 import { needs } from "../../_needs.ts";
 
@@ -85,16 +85,34 @@ describe("a cluster", needs("nats-server"), () => {
       scopes: ["score:read"],
     });
     const { key, key_id: id } = made.body;
+    // Nobody has waited until the nodes have heard of one another.
+    const everywhere = { nodes: 3, of: 3, missing: [] };
+    expect(made.body).toMatchObject({ effective: everywhere });
     const verify = async (node: Node) =>
       (await node.ask("POST", "/v1/trust/verify", QUESTION, key)).status;
-    await onAll(verify, 200);
-    const told = async () => (await nodes[2]!.ask<ClusterState>("GET", "/v1/cluster")).body.nodes;
-    await expect.poll(async () => (await told()).length, { timeout: 15_000 }).toBe(3);
+    expect(await Promise.all(nodes.map(verify))).toEqual([200, 200, 200]);
     const revoked = await nodes[2]!.ask("DELETE", `/v1/keys/${id}`);
     expect(revoked.status).toBe(200);
-    expect(revoked.body).toMatchObject({ key_id: id, effective: { nodes: 3, of: 3 } });
+    expect(revoked.body).toMatchObject({ key_id: id, effective: everywhere });
     // Told to be in force everywhere, it is: nobody has to wait any more.
     expect(await Promise.all(nodes.map(verify))).toEqual([401, 401, 401]);
+  });
+
+  it("names a node that does not answer, and says from when on nobody takes the key", async () => {
+    const made = await nodes[0]!.ask<{ key_id: string }>("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["score:read"],
+    });
+    nodes[2]!.signal("SIGSTOP");
+    const askedMs = Date.now();
+    const route = `/v1/keys/${made.body.key_id}`;
+    const revoked = await nodes[0]!.ask<{ effective: Effective }>("DELETE", route);
+    nodes[2]!.signal("SIGCONT");
+    const { effective } = revoked.body;
+    expect(effective).toMatchObject({ nodes: 2, of: 3, missing: ["three"] });
+    const certainMs = Date.parse(effective.certain_at) - askedMs;
+    expect(certainMs).toBeGreaterThanOrEqual(30_000);
+    expect(certainMs).toBeLessThan(35_000);
   });
 
   it("puts a policy in force on every node", async () => {

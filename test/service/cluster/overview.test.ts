@@ -6,7 +6,7 @@ import type { LogState } from "../../../src/stream/ordered-log.ts";
 import { compareChains, type NodeReport, readClusterView } from "../../../src/stream/reports.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
-const TIMES = { atMs: NOW, nowMs: NOW };
+const TIMES = { atMs: NOW, sinceMs: 500 };
 const STATE: LogState = { firstSeq: 1, lastSeq: 2100, leader: "n1" };
 
 function reportOf(changes: Partial<NodeReport> = {}): NodeReport {
@@ -26,12 +26,18 @@ function reportOf(changes: Partial<NodeReport> = {}): NodeReport {
   };
 }
 
-function overview(reports: Readonly<Record<string, NodeReport>>, state = STATE) {
-  return buildClusterOverview(
-    "test",
-    { generation: 1, state, reports: Object.entries(reports) },
-    TIMES,
-  );
+function overview(
+  reports: Readonly<Record<string, NodeReport>>,
+  state = STATE,
+  ages: Readonly<Record<string, number>> = {},
+) {
+  const view = {
+    generation: 1,
+    state,
+    reports: Object.entries(reports),
+    ages: new Map(Object.keys(reports).map((node) => [node, ages[node] ?? 2000])),
+  };
+  return buildClusterOverview("test", view, TIMES);
 }
 
 describe("overviewOf", () => {
@@ -44,7 +50,7 @@ describe("overviewOf", () => {
       ["a", 10, null],
       ["b", 0, url],
     ]);
-    expect(told.nodes[0]).toMatchObject({ age_seconds: 2, place: 2090, position: 9000 });
+    expect(told.nodes[0]).toMatchObject({ age_seconds: 2.5, place: 2090, position: 9000 });
   });
 
   it("names what is wrong with the log", () => {
@@ -75,14 +81,17 @@ describe("overviewOf", () => {
   it("names a node that is silent, far behind, beyond the log's beginning, or of another generation", () => {
     const told = overview(
       {
-        silent: reportOf({ atMs: NOW - 31_000 }),
-        behind: reportOf({ seq: 30_000 }),
+        silent: reportOf(),
+        // Its clock is two minutes behind.
+        behind: reportOf({ seq: 30_000, atMs: NOW - 120_000 }),
         lost: reportOf({ seq: 500 }),
         former: reportOf({ generation: 2 }),
       },
       { firstSeq: 502, lastSeq: 50_000, leader: "n1" },
+      { silent: 31_000 },
     );
-    expect(told.problems).toContain("node `silent` has told nothing for 31 s");
+    expect(told.problems).toContain("node `silent` has told nothing for 32 s");
+    expect(told.problems.filter((each) => each.includes("has told nothing"))).toHaveLength(1);
     expect(told.problems).toContain("node `behind` is 20000 messages behind");
     expect(told.problems).toContain(
       "node `lost` has applied message 500, and the log begins at 502",
@@ -167,12 +176,10 @@ describe("compareChains", () => {
 
 describe("viewOf", () => {
   it("leaves out what no release of ours has told", async () => {
-    const found = new Map<string, unknown>([
-      ["a", reportOf()],
-      ["b", { seq: 3 }],
-      ["c", null],
-      ["d", "text"],
-    ]);
+    const told = { a: reportOf(), b: { seq: 3 }, c: null, d: "text" };
+    const found = new Map(
+      Object.entries(told).map(([node, each]) => [node, { told: each, revision: 1, keptMs: NOW }]),
+    );
     const log = {
       generation: 1,
       readState: () => Promise.resolve(STATE),
