@@ -53,7 +53,11 @@ it.each([
   expect(answerHeaders(answer)["X-Trust-Review"]).toBe(id);
 
   const until = Date.now() + 60_000;
-  await service.call("POST", `/v1/reviews/${id}/decision`, { decision: "overturned", until });
+  await service.call("POST", `/v1/reviews/${id}/decision`, {
+    decision: "overturned",
+    until,
+    max_stakes: "any",
+  });
   expect(await waiting).toMatchObject({ id, agent, decision: "overturned" });
   const allowed = await ask(route, agent, stakes);
   expect([allowed.status, allowed.headers.get("x-trust-review")]).toEqual([200, null]);

@@ -306,6 +306,7 @@ export const SERVICE_CHECKS: Readonly<Record<string, LineChecks>> = {
       const { subject, id } = await holdBack(setting);
       const decision = {
         decision: "overturned",
+        max_stakes: "any",
         who: "ann",
         until: new Date(Date.now() + 3_600_000).toISOString(),
       };

@@ -90,7 +90,13 @@ test(
     const taken = await send(first.url, "POST", `${route}/claim`, { who: "ben" });
     expect(taken).toMatchObject({ status: 409, body: { code: "review_claimed" } });
     const until = new Date(Date.now() + 3_600_000).toISOString();
-    const request = { decision: "overturned", until, note: "known to us", who: "ann" };
+    const request = {
+      decision: "overturned",
+      until,
+      max_stakes: "any",
+      note: "known to us",
+      who: "ann",
+    };
     const decided = await send<QueuedReview>(first.url, "POST", `${route}/decision`, request);
     expect(decided).toMatchObject({
       status: 200,
@@ -214,7 +220,10 @@ test(
     expect(JSON.parse(listed.stdout).reviews).toMatchObject([{ id, state: "open", agent: AGENT }]);
     const missing = ["reviews", "decide", id, "--decision", "overturned", ...at];
     expect((await runCommand(missing)).code).toBe(1);
-    const decided = await runCommand([...missing, "--until", "2099-01-01"]);
+    const unbound = await runCommand([...missing, "--until", "2099-01-01"]);
+    expect([unbound.code, unbound.stderr]).toEqual([1, expect.stringContaining("max_stakes")]);
+    const any = ["--max-stakes", "any"];
+    const decided = await runCommand([...missing, "--until", "2099-01-01", ...any]);
     expect([decided.code, decided.stderr]).toEqual([1, expect.stringMatching(/90 days/)]);
     const upheld = ["reviews", "decide", id, "--decision", "upheld", "--who", "ann", ...at];
     expect(JSON.parse((await runCommand(upheld)).stdout)).toMatchObject({ decided_by: "ann" });

@@ -33,10 +33,11 @@ def held(client: TrustRank, name: str) -> str:
 
 
 def decide(review_id: str, decision: str) -> None:
-    until = {"until": int(time.time() * 1000) + 60_000} if decision == "overturned" else {}
+    bounds = {"until": int(time.time() * 1000) + 60_000, "max_stakes": "any"}
+    terms = bounds if decision == "overturned" else {}
     request = urllib.request.Request(
         f"{url_of('TRUSTRANK_TEST_LIVE_URL')}/v1/reviews/{review_id}/decision",
-        json.dumps({"decision": decision, **until}).encode(),
+        json.dumps({"decision": decision, **terms}).encode(),
         {
             "Authorization": f"Bearer {url_of('TRUSTRANK_TEST_LIVE_KEY')}",
             "Content-Type": "application/json",

@@ -157,7 +157,8 @@ export class ReviewQueue {
       const who = request.who ?? principal.keyId;
       if (review.decision !== null && request.again !== true) throw createReviewDecidedFault();
       assertClaimable(review, who, nowMs);
-      const { decision, note = null, until, max_stakes = null } = request;
+      const { decision, note = null, until, max_stakes: stakes = "any" } = request;
+      const max_stakes = stakes === "any" ? null : stakes;
       const until_ms = computeReviewExpiryMs(until, nowMs);
       const by = { ...selectReviewKey(review), who, ...describeActor(principal), until_ms };
       return { event: "review.decided", at_ms: nowMs, ...by, decision, note, max_stakes };

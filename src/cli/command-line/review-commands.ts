@@ -38,7 +38,7 @@ export function addReviewCommands(program: Command): void {
       "when it expires; overturned needs it, upheld holds a day",
       parseTimeMs,
     )
-    .option("--max-stakes <amount>", "overturned: up to these stakes")
+    .option("--max-stakes <amount>", "overturned needs it: up to these stakes, or any")
     .option("--note <text>", "why, for the record")
     .option(...REVIEWER_FLAG)
     .option("--again", "decide a decided review anew")

@@ -125,7 +125,9 @@ export async function decideReview(
     decision,
     ...(who === undefined ? {} : { who }),
     ...(until === undefined ? {} : { until }),
-    ...(maxStakes === undefined ? {} : { max_stakes: Number(maxStakes) }),
+    ...(maxStakes === undefined
+      ? {}
+      : { max_stakes: maxStakes === "any" ? "any" : Number(maxStakes) }),
     ...(text === undefined ? {} : { note: text }),
     ...(again === undefined ? {} : { again }),
   };

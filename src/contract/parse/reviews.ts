@@ -11,7 +11,7 @@ const parseDisputeBody = createParser(DisputeRequest);
 const parseDecisionBody = createParser(ReviewDecision);
 
 /**
- * A decision: what lets through needs an end, what holds back no bound.
+ * A decision: `overturned` needs an expiry and a bound of stakes, `upheld` takes no bound.
  * @throws ServiceFault `invalid_request`.
  */
 export const parseReviewDecision: Parser<ReviewDecisionRequest> = (value) => {
@@ -22,8 +22,12 @@ export const parseReviewDecision: Parser<ReviewDecisionRequest> = (value) => {
     const detail = "is required: what is let through has an end";
     faults.push({ pointer: "/until", code: "required", detail });
   }
+  if (decision === "overturned" && stakes === undefined) {
+    const detail = "is required: the largest stakes to let through, or `any`";
+    faults.push({ pointer: "/max_stakes", code: "required", detail });
+  }
   if (decision === "upheld" && stakes !== undefined) {
-    const detail = "is for what is overturned";
+    const detail = "is allowed only when `decision` is `overturned`";
     faults.push({ pointer: "/max_stakes", code: "unknown", detail });
   }
   if (faults.length > 0) throw invalidRequest(faults);

@@ -34,7 +34,7 @@ export const ReviewDecision = t.defineStrictMessage("ReviewDecision", {
     ),
   ),
   max_stakes: t.makeOptional(
-    t.withDescription(t.stakes, "Overturned: up to these stakes; any when left out."),
+    t.withDescription(t.stakesOrAny, "Overturned needs it: up to these stakes, or `any`."),
   ),
   again: t.makeOptional(
     t.withDescription(t.flag, "True: replaces the decision of a decided review."),

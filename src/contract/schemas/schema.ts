@@ -286,6 +286,15 @@ export function defineNumberBetween(
 
 /** SPEC §2.4 leaves the bounds of stakes open: finite, 0 to STAKES_MAX. */
 export const stakes = defineNumberBetween(0, STAKES_MAX);
+/** The same, or `any` for no bound. */
+export const stakesOrAny = defineChecked<number | "any">(
+  { "~shown": { anyOf: [{ type: "number", minimum: 0, maximum: STAKES_MAX }, { const: "any" }] } },
+  (value) => value === "any" || (typeof value === "number" && value >= 0 && value <= STAKES_MAX),
+  (value) =>
+    typeof value === "number"
+      ? `range must be 0 to ${STAKES_MAX}, or \`any\``
+      : "type must be a number or `any`",
+);
 export const internalScore = defineNumberBetween(300, 850);
 
 const TIME_OR_MS = { anyOf: [time, { type: "integer", minimum: 0 }] };

@@ -124,18 +124,36 @@ describe("deciding", () => {
     expect(ask(0, "three")).toBe(next);
   });
 
+  it("is bounded by the stakes that the decision names, not by those of calls since", async () => {
+    const { ask, decide, desks, flush, queue, journal, time } = open();
+    const find = () => desks[1]!.findActiveDecision("acme", AGENT, "L2", time.nowMs);
+    const id = ask(0, "one", 5);
+    await flush();
+    expect((await queue.find(id, "acme")).stakes_max).toBe(5);
+    ask(0, "two", 9000);
+    await flush();
+    await decide(id, { decision: "overturned", until: START_MS + HOUR_MS, max_stakes: 5 });
+    expect(find()).toMatchObject({ stakesMax: 5 });
+    const any = { decision: "overturned", until: START_MS + HOUR_MS, max_stakes: "any" };
+    await decide(id, { ...any, again: true });
+    expect(find()).toMatchObject({ stakesMax: Infinity });
+    expect(JSON.parse(journal.payloads.at(-1)!)).toMatchObject({ max_stakes: null });
+  });
+
   it("asks for an end that is ahead, and upholds for a day when none is named", async () => {
     const { ask, decide } = open();
     const id = ask(0, "one");
-    expect(await code(decide(id, { decision: "overturned", until: START_MS }))).toBe(
+    expect(
+      await code(decide(id, { decision: "overturned", until: START_MS, max_stakes: "any" })),
+    ).toBe("invalid_request");
+    const far = START_MS + 91 * 24 * HOUR_MS;
+    expect(await code(decide(id, { decision: "overturned", until: far, max_stakes: "any" }))).toBe(
       "invalid_request",
     );
-    const far = START_MS + 91 * 24 * HOUR_MS;
-    expect(await code(decide(id, { decision: "overturned", until: far }))).toBe("invalid_request");
     const review = await decide(id, { decision: "upheld", note: "no" });
     expect(review).toMatchObject({ decision: "upheld", until_ms: START_MS + 24 * HOUR_MS });
     expect(await code(decide(id, { decision: "upheld" }))).toBe("review_decided");
-    const anew = { decision: "overturned", until: START_MS + 5, again: true };
+    const anew = { decision: "overturned", until: START_MS + 5, max_stakes: "any", again: true };
     expect(await decide(id, anew)).toMatchObject({ decision: "overturned" });
   });
 
@@ -158,7 +176,9 @@ describe("deciding", () => {
     await queue.find(id, "acme");
     journal.failure = new ServiceFault("journal_unavailable", "no");
     const until = START_MS + HOUR_MS;
-    expect(await code(decide(id, { decision: "overturned", until }))).toBe("journal_unavailable");
+    expect(await code(decide(id, { decision: "overturned", until, max_stakes: 9 }))).toBe(
+      "journal_unavailable",
+    );
     expect(desks[0]!.findActiveDecision("acme", AGENT, "L2", START_MS)).toBeUndefined();
     expect((await queue.find(id, "acme")).decision).toBeNull();
   });

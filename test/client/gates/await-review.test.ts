@@ -33,7 +33,7 @@ async function held(agent: string): Promise<string> {
 const decide = (id: string, decision: "overturned" | "upheld") =>
   service.call("POST", `/v1/reviews/${id}/decision`, {
     decision,
-    ...(decision === "overturned" ? { until: Date.now() + 60_000 } : {}),
+    ...(decision === "overturned" ? { until: Date.now() + 60_000, max_stakes: "any" } : {}),
   });
 
 describe("awaitReview", () => {

@@ -179,12 +179,41 @@ describe("Reviews", needs("chromium"), () => {
     await page.getByText("0: calls that name no stakes, counted as 7").waitFor();
     const open = (await list("state=open&kind=dispute")).find((each) => each.agent === agent)!;
     expect(open.stakes_max).toBe(0);
+    // An empty field is not `any`.
+    await field.fill("");
+    await field.press("Escape");
+    await page.keyboard.press("a");
+    await page.getByText("must be an amount, or the word any").waitFor();
+    await field.fill("0");
+    await field.press("Escape");
     await page.keyboard.press("a");
     await page.getByText("Approved (overturned)").waitFor();
     const decided = await stage.ask<QueuedReview>("GET", `/v1/reviews/${open.id}`);
     expect(decided).toMatchObject({ decision: "overturned", max_stakes: 0 });
     expect((await verify({})).policy_action.verdict).toBe("ALLOW");
     expect((await verify({ stakes: 1e12 })).policy_action.verdict).toBe("CHALLENGE");
+  });
+
+  it("keeps proposing the stakes that a review had when it was chosen", async () => {
+    const { agent, stakes, review } = await holdBack("agent://newcomers/riser", "L2");
+    const visitor = await stage.visit("reviews?kind=held");
+    const { page } = visitor;
+    const field = page.getByLabel("Up to stakes");
+    await expect.poll(() => field.inputValue()).toBe(String(stakes));
+    await stage.ask("POST", "/v1/trust/verify", {
+      agent_id: agent,
+      action: "payments.transfer",
+      tool_level: "L2",
+      stakes: stakes * 2,
+      context: {},
+    });
+    const tally = new Intl.NumberFormat("en-GB").format(stakes * 2);
+    await page.locator(".evidence").getByText(tally, { exact: true }).first().waitFor();
+    expect(await field.inputValue()).toBe(String(stakes));
+    await page.keyboard.press("a");
+    await page.getByText("Approved (overturned)").waitFor();
+    const decided = await stage.ask<QueuedReview>("GET", `/v1/reviews/${review}`);
+    expect(decided).toMatchObject({ max_stakes: stakes, stakes_max: stakes * 2 });
   });
 
   it("lists flagged decisions until a reviewer resolves them", async () => {
@@ -223,7 +252,8 @@ describe("Reviews", needs("chromium"), () => {
     ] as const) {
       const { review } = await holdBack(`agent://newcomers/${name}`, "L2");
       const until = Date.now() + 86_400_000;
-      await stage.ask("POST", `/v1/reviews/${review}/decision`, { decision, until });
+      const bound = decision === "overturned" ? { max_stakes: "any" } : {};
+      await stage.ask("POST", `/v1/reviews/${review}/decision`, { decision, until, ...bound });
     }
     const visitor = await stage.visit("reviews?view=decided");
     const { page, expectSound } = visitor;

@@ -207,7 +207,7 @@ describe("a dispute", () => {
     const foreign = await send("GET", "/v1/reviews?kind=dispute", undefined, { key: globex });
     expect(foreign.body.reviews).toEqual([]);
     const until = Date.now() + 60_000;
-    const decision = { decision: "overturned", until, who: "ann" };
+    const decision = { decision: "overturned", until, max_stakes: "any", who: "ann" };
     const decided = await send("POST", `/v1/reviews/${review!.id}/decision`, decision);
     expect(decided.body).toMatchObject({ decision: "overturned", in_force: true });
     const again = await send("POST", "/v1/check", { subject: agent, stakes });

@@ -94,17 +94,16 @@ function TermsFields({
       <label for="review-stakes">Up to stakes</label>
       <input
         id="review-stakes"
-        type="number"
-        min="0"
-        step="any"
-        placeholder="any"
+        inputmode="decimal"
+        required
+        placeholder="an amount, or any"
         aria-describedby="review-stakes-hint"
         value=${terms.upTo}
         onInput=${(event: Event) => setTerms({ ...terms, upTo: readInputValue(event) })}
         onKeyDown=${blurOnEscape}
       />
       <span class="dim small" id="review-stakes-hint">
-        ${entry.stakes_max === 0 ? html`<${AssumedStakes} entry=${entry} />` : "empty: any stakes"}
+        ${entry.stakes_max === 0 ? html`<${AssumedStakes} entry=${entry} />` : "an amount, or the word any"}
       </span>
     </div>
     <div class="field">
@@ -133,7 +132,7 @@ function AssumedStakes({ entry }: Pick<DecisionFormProps, "entry">): VNode {
     level === "L2" || level === "L3" || level === "connect" ? amounts?.[level].assumed : 0;
   const counted =
     assumed === undefined || assumed === 0 ? "" : `, counted as ${formatAmount(assumed)}`;
-  return html`0: calls that name no stakes${counted}; empty: any stakes`;
+  return html`0: calls that name no stakes${counted}; the word any: any stakes`;
 }
 
 /** Esc goes back to the keys of the queue. */
@@ -150,19 +149,22 @@ interface TypedTerms {
 }
 
 /**
- * Terms of the next decision: the note is one review's, and its stakes are what it asked for. The last
- * function has them as they were typed, also before the page is drawn again.
+ * Terms of the next decision: the note is one review's. Its stakes are those that the review had when it
+ * was chosen: calls that arrive while somebody looks at it raise the tally, not the proposal. The last
+ * function has the terms as they were typed, also before the page is drawn again.
  */
 export function useDecisionTerms(
   entry: QueuedReviewWithRisk | undefined,
 ): [DecisionTerms, (terms: DecisionTerms) => void, (entry: QueuedReviewWithRisk) => DecisionTerms] {
   const written = useRef<TypedTerms>({ days: DEFAULT_HOLD_DAYS, note: "", upTo: "" });
+  const seen = useRef<{ readonly id: string; readonly stakes: number } | undefined>(undefined);
   const [, draw] = useState(0);
   const of = (each: QueuedReviewWithRisk | undefined): DecisionTerms => {
     const { id, days, note, upTo } = written.current;
     if (each !== undefined && id === each.id) return { days, note, upTo };
-    const stakes = each?.stakes_max ?? 0;
-    return { days, note: "", upTo: proposeMaxStakes(stakes) };
+    if (each === undefined) return { days, note: "", upTo: "" };
+    if (seen.current?.id !== each.id) seen.current = { id: each.id, stakes: each.stakes_max };
+    return { days, note: "", upTo: proposeMaxStakes(seen.current.stakes) };
   };
   const set = (terms: DecisionTerms) => {
     written.current = { ...terms, id: entry?.id };
@@ -172,8 +174,7 @@ export function useDecisionTerms(
 }
 
 /**
- * Stakes as they are proposed: what was asked for, rounded up to hundredths. Calls that name none have 0: an
- * empty field would let them through at any stakes, which only a person may choose.
+ * Stakes as they are proposed: what was asked for, rounded up to hundredths; 0 for calls that name none.
  */
 function proposeMaxStakes(stakes: number): string {
   return String(Math.ceil(stakes * 100) / 100);
@@ -187,19 +188,34 @@ interface BulkDecisionProps {
   readonly onDone: (ids: string[]) => void;
 }
 
+interface BulkQuestion {
+  readonly decision: ReviewDecision;
+  readonly entries: readonly QueuedReviewWithRisk[];
+}
+
+function describeLargestStakes(entries: readonly QueuedReviewWithRisk[]): string {
+  const largest = Math.max(...entries.map(({ stakes_max: stakes }) => stakes));
+  return `up to the stakes that it asked for, ${proposeMaxStakes(largest)} at most`;
+}
+
 export function BulkDecision({ entries, actions, terms, onDone }: BulkDecisionProps): VNode {
-  const [asked, ask] = useState<ReviewDecision | undefined>();
-  const count = formatNumber(entries.length);
+  // The entries as they were when the dialog opened: the list behind it is polled meanwhile.
+  const [question, setQuestion] = useState<BulkQuestion | undefined>();
+  const asked = question?.decision;
+  const bulk = question?.entries ?? entries;
+  const ask = (decision: ReviewDecision | undefined) =>
+    setQuestion(decision === undefined ? undefined : { decision, entries });
+  const count = formatNumber(bulk.length);
   const run = async (reason: string) => {
     const decided: string[] = [];
-    for (const entry of entries) {
+    for (const entry of bulk) {
       // Each up to the stakes that it asked for.
       const each = { ...terms, note: reason, upTo: proposeMaxStakes(entry.stakes_max) };
       const isDone = await actions.decide(entry, asked!, each);
       if (isDone) decided.push(entry.id);
     }
     onDone(decided);
-    if (decided.length === entries.length) return;
+    if (decided.length === bulk.length) return;
     throw new Error(`${decided.length} of ${count} are decided; the others say why on the page`);
   };
   return html`<div class="tools">
@@ -222,8 +238,8 @@ export function BulkDecision({ entries, actions, terms, onDone }: BulkDecisionPr
       >
         <p>
           Each for ${formatNumber(terms.days)}
-          days${asked === "overturned" ? ", up to the stakes that it asked for" : ""}. Callers that
-          wait are told.
+          days${asked === "overturned" ? `, ${describeLargestStakes(bulk)}` : ""}. Callers that wait
+          are told.
         </p>
       <//>`
     }

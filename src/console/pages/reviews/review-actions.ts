@@ -14,7 +14,7 @@ export interface DecisionTerms {
   readonly note: string;
   /** How long it holds. */
   readonly days: number;
-  /** Approve up to these stakes; empty for any. */
+  /** Approve up to these stakes: an amount, or the word `any`. */
   readonly upTo: string;
 }
 
@@ -115,13 +115,22 @@ function useExclusiveAction(onChange: () => void) {
 }
 
 function buildDecisionBody(decision: ReviewDecision, { note, days, upTo }: DecisionTerms): object {
-  const stakes = upTo.trim() === "" ? undefined : Number(upTo);
+  const isUpheld = decision === "upheld";
   return {
     decision,
     until: Date.now() + days * DAY_MS,
     ...(note.trim() === "" ? {} : { note: note.trim() }),
-    ...(decision === "upheld" || stakes === undefined ? {} : { max_stakes: stakes }),
+    ...(isUpheld ? {} : { max_stakes: parseStakesLimit(upTo) }),
   };
+}
+
+/** @throws Error for anything but an amount and `any`: an empty field bounds nothing by mistake. */
+function parseStakesLimit(text: string): number | "any" {
+  const word = text.trim().toLowerCase();
+  if (word === "any") return "any";
+  const stakes = word === "" ? Number.NaN : Number(word);
+  if (stakes >= 0) return stakes;
+  throw new Error("“Up to stakes” must be an amount, or the word any");
 }
 
 function describeDecided({ decision, until, ...review }: QueuedReview, waiting: number): string {
