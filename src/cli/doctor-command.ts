@@ -1,11 +1,11 @@
 // `trustrank doctor`: checks every part of a data directory, and reports faults with their remedy.
 // Checking changes nothing; `--repair` first mends the journal, under the directory's lock.
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { createPrivateKey } from "node:crypto";
+import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { openKeyring } from "../http/access/keyring.ts";
 import { buildVouchingWarning } from "../http/access/vouching-warning.ts";
+import { describeForeignKey, findForeignSigner } from "../journal/signing/signer.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
   claimDataDirectory,
@@ -16,6 +16,7 @@ import {
 } from "../journal/data-directory.ts";
 import { formatOwner, readOwner } from "../journal/ownership/owner.ts";
 import { findServer, isDirectoryOwned } from "../journal/ownership/server-address.ts";
+import { replaceLostBureauKey } from "../ledger/signing/replace-lost-key.ts";
 import { measureDiskSpace } from "../ledger/disk/reserve.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { readKnownDurablePosition } from "../ledger/snapshot/high-water.ts";
@@ -103,15 +104,24 @@ export async function runDoctor(
   );
 }
 
+interface DirectoryRepairReport extends JournalRepairReport {
+  /** Whether the key in `bureau.key` went on with the journal of a key that is lost. */
+  readonly isKeyReplaced: boolean;
+}
+
+function createEmptyRepairReport(): DirectoryRepairReport {
+  return { damages: [], lost: [], bytesLost: 0, quarantined: [], isKeyReplaced: false };
+}
+
 /** Keeps every record that still verifies; the rest is set aside, never deleted. */
 async function claimAndRepairJournal(
   dataDir: string,
   ownerWaitMs: number,
-): Promise<JournalRepairReport> {
+): Promise<DirectoryRepairReport> {
   const claim = await claimDataDirectory(dataDir, createUnservedClaimOptions(dataDir, ownerWaitMs));
   try {
     const { journal, bureauKey } = claim.paths;
-    if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
+    if (!existsSync(journal)) return createEmptyRepairReport();
     const report = repairJournal({
       files: diskFileLayer,
       directory: journal,
@@ -124,7 +134,7 @@ async function claimAndRepairJournal(
       removeSnapshots(diskFileLayer, claim.paths.snapshots);
       acceptJournalEnd(claim.paths, Date.now());
     }
-    return report;
+    return { ...report, isKeyReplaced: replaceLostBureauKey(claim, Date.now()) };
   } finally {
     await claim.release();
   }
@@ -133,7 +143,7 @@ async function claimAndRepairJournal(
 function describeFindingsAsJson(
   dataDir: string,
   findings: readonly DoctorFinding[],
-  repair: JournalRepairReport | undefined,
+  repair: DirectoryRepairReport | undefined,
 ) {
   return {
     data_dir: dataDir,
@@ -150,6 +160,7 @@ function describeFindingsAsJson(
           repaired: repair.damages.length,
           lost: repair.lost.map(({ firstLost, lastLost }) => [firstLost, lastLost]),
           quarantined: repair.quarantined,
+          signing_key_replaced: repair.isKeyReplaced,
         }),
   };
 }
@@ -161,9 +172,13 @@ function buildLossReport(accepted: AcceptedLoss | undefined) {
 
 function printFindings(
   findings: readonly DoctorFinding[],
-  repair: JournalRepairReport | undefined,
+  repair: DirectoryRepairReport | undefined,
 ): void {
-  if (repair !== undefined && repair.damages.length === 0) print("nothing to repair");
+  const isNothing = repair?.damages.length === 0 && !repair.isKeyReplaced;
+  if (isNothing) print("nothing to repair");
+  if (repair?.isKeyReplaced === true) {
+    print("the key in bureau.key signs from now on; the one before it stays in the published set");
+  }
   for (const damage of repair?.damages ?? []) {
     print(`mended ${damage.segment} at byte ${damage.offset}: ${damage.reason}`);
   }
@@ -310,8 +325,13 @@ function checkSigningKey(paths: DataPaths): DoctorFinding {
     );
   }
   try {
-    createPrivateKey(readFileSync(paths.bureauKey));
-    return createSoundFinding(part, "readable");
+    const key = loadBureauKey(paths.bureauKey, false);
+    const signer = existsSync(paths.journal)
+      ? findForeignSigner(diskFileLayer, paths, key)
+      : undefined;
+    if (signer === undefined) return createSoundFinding(part, "the one that signs the journal");
+    const { reason, advice } = describeForeignKey(key, signer);
+    return createUnsoundFinding(part, reason, advice);
   } catch (error) {
     return createUnsoundFinding(
       part,

@@ -11,6 +11,7 @@ import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use
 import { computeEngineName, computeTableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { CountedShareLog, resolveCountedSharesPath } from "../journal/counted-shares.ts";
+import { assertJournalSigner } from "../journal/signing/signer.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
@@ -305,12 +306,17 @@ function startSnapshotWriter(data: LedgerWorkerData, died: (detail: string) => v
   return port1;
 }
 
-/** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
+/**
+ * The first start makes the key; later ones must find it (`doctor --repair` makes another).
+ * @throws FileUnusable when it is not the key that the journal is signed with.
+ */
 function loadOrCreateBureauKey(data: LedgerWorkerData): BureauKey {
   diskFileLayer.makeDirectory(data.journal);
   const [first] = parseSegmentNames(diskFileLayer.list(data.journal));
   try {
-    return loadBureauKey(data.bureauKey, first === undefined);
+    const key = loadBureauKey(data.bureauKey, first === undefined);
+    assertJournalSigner(diskFileLayer, data, key);
+    return key;
   } catch (error) {
     if (first === undefined || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     const reason = "the bureau key that signed it is missing";

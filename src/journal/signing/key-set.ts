@@ -24,7 +24,7 @@ export interface KeyLink {
   readonly x: string;
   /** Since when it signs, epoch ms. */
   readonly fromMs: number;
-  /** Compact JWS of `{jwk, iat}` by the key before it. */
+  /** Compact JWS of `{jwk, iat}` by the key before it; empty when that key was lost. */
   readonly vouchedBy: string;
 }
 
@@ -134,7 +134,7 @@ export function buildPublishedKeySet(
     use: "sig" as const,
     valid_from: time(fromMs),
     valid_until: time(known[index + 1]?.fromMs),
-    vouched_by: vouchedBy,
+    vouched_by: vouchedBy === "" ? null : vouchedBy,
   }));
   return { keys: keys.toReversed().slice(0, SIGNING_KEYS_MAX) };
 }

@@ -53,18 +53,29 @@ export function rotateBureauKey(options: KeyRotationOptions): BureauKey {
   const next = prepareBureauKey(files, path);
   const link = createKeyLink(next.key.publicKey, former, nowMs);
   journal.appendAudit(encodeRotationRecord(link, former, options), nowMs);
-  const before = readKeySet(root, former.publicKey);
-  writeKeySet(files, root, appendKeyLink(link, before, former, options.tableSeed));
+  addToKeySet(files, root, { link, former, tableSeed: options.tableSeed });
   next.install();
   journal.useKey(next.key);
   return next.key;
 }
 
+interface KeyAddition {
+  readonly link: KeyLink;
+  /** The key that signs until then. */
+  readonly former: Pick<BureauKey, "publicKey">;
+  /** Key of the identifier hash in use, which stays. */
+  readonly tableSeed: bigint;
+}
+
+/** Adds a key to the set, durably, after the former; the file is made where there is none. */
+export function addToKeySet(files: FileLayer, root: string, addition: KeyAddition): void {
+  const before = readKeySet(root, addition.former.publicKey);
+  writeKeySet(files, root, appendKeyLink(before, addition));
+}
+
 function appendKeyLink(
-  link: KeyLink,
   before: BureauKeySet | undefined,
-  former: BureauKey,
-  tableSeed: bigint,
+  { link, former, tableSeed }: KeyAddition,
 ): BureauKeySet {
   const x = encodePublicKey(former.publicKey);
   if (before === undefined) return { first: x, links: [link], tableSeed };

@@ -7,6 +7,7 @@ import { FRAME_KINDS } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import { recoverJournal } from "../../journal/recovery.ts";
 import { type RotationJournal, rotateBureauKey } from "../../journal/signing/rotation.ts";
+import { assertJournalSigner } from "../../journal/signing/signer.ts";
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
 import { JournalWriter } from "../../journal/writer.ts";
 import { encodeEventFrame } from "../frame-batch.ts";
@@ -16,7 +17,7 @@ import { readKnownDurablePosition } from "../snapshot/high-water.ts";
 /**
  * Puts another key in the place of the one in use; returns it. Undefined when the directory has none
  * yet: the first start makes it.
- * @throws JournalDamaged, JournalFull, or the file system's error: then nothing has changed but that the
+ * @throws FileUnusable when the journal is signed by another key; JournalDamaged, JournalFull, or the file system's error: then nothing has changed but that the
  *   journal may name a key that was never used.
  */
 export function rotateBureauKeyOffline(
@@ -27,6 +28,7 @@ export function rotateBureauKeyOffline(
   const { root, journal: directory, bureauKey: path } = paths;
   if (!existsSync(path) || !existsSync(directory)) return undefined;
   const former = loadBureauKey(path, false);
+  assertJournalSigner(files, paths, former);
   const known = readKnownDurablePosition(files, root, paths.snapshots);
   const { tail } = recoverJournal(files, directory, () => undefined, { known });
   const fence = new Fence(files, root, { owner: owner.id, epoch });

@@ -275,7 +275,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, ViewDefinition>> = {
         "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
-          "bureau_key.rotated, access.denied, policy.set, policy.backtested, " +
+          "bureau_key.rotated, bureau_key.replaced, access.denied, policy.set, policy.backtested, " +
           "review.claimed, review.decided, review.disputed, journal.damaged, journal.mended, " +
           "store.lagging, stream.message_ignored",
       ],

@@ -1,13 +1,25 @@
 // Rotation of the bureau's key in a real directory: stopped before each of its writes, syncs, renames
 // and removals, either the former key is in force or the next one, and everything verifies.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
-import { encodePublicKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
+import {
+  encodePublicKey,
+  isVouchedFor,
+  readKeySet,
+  writeKeySet,
+} from "../../../src/journal/signing/key-set.ts";
 import { buildPublishedKeySet, computeThumbprint } from "../../../src/journal/signing/key-set.ts";
+import {
+  assertJournalSigner,
+  findForeignSigner,
+  readJournalSigner,
+} from "../../../src/journal/signing/signer.ts";
+import { FileUnusable } from "../../../src/journal/faults.ts";
+import { replaceLostBureauKey } from "../../../src/ledger/signing/replace-lost-key.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { rotateBureauKeyOffline } from "../../../src/ledger/signing/rotate-in-files.ts";
@@ -195,5 +207,82 @@ describe("a rotation of the bureau's key", () => {
     }
     const empty = { ...claim(), paths: resolveDataPaths(join(root, "none")) };
     expect(rotateBureauKeyOffline(empty, ROTATED_MS)).toBeUndefined();
+  });
+});
+
+describe("another key in the place of the journal's", () => {
+  const paths = () => resolveDataPaths(root);
+  const assertSigner = () => assertJournalSigner(diskFileLayer, paths(), current());
+  const published = () => {
+    const { publicKey } = current();
+    return buildPublishedKeySet(readKeySet(root, publicKey), encodePublicKey(publicKey)).keys;
+  };
+  const putAnotherKey = () => {
+    rmSync(paths().bureauKey);
+    return loadBureauKey(paths().bureauKey);
+  };
+
+  it("is refused with the way out, and never rotated from", () => {
+    loadBureauKey(paths().bureauKey);
+    report(1);
+    expect(assertSigner).not.toThrow();
+    const text = readFileSync(paths().bureauKey);
+    const other = putAnotherKey();
+    const kid = computeThumbprint(encodePublicKey(other.publicKey));
+    expect(assertSigner).toThrow(new RegExp(`${kid}.*keys rotate-signing.*doctor --repair`));
+    expect(() => rotateBureauKeyOffline(claim(), ROTATED_MS)).toThrow(FileUnusable);
+    writeFileSync(paths().bureauKey, text);
+    expect(assertSigner).not.toThrow();
+    rotateBureauKeyOffline(claim(), ROTATED_MS);
+    rotateBureauKeyOffline(claim(), ROTATED_MS + 1);
+    // The journal ends under the first key but one: each key since vouches for the next.
+    expect(assertSigner).not.toThrow();
+  });
+
+  it("is accepted as the last of several that vouch for each other, and of them alone", () => {
+    loadBureauKey(paths().bureauKey);
+    report(1);
+    const journal = join(root, "before");
+    cpSync(paths().journal, journal, { recursive: true });
+    rotateBureauKeyOffline(claim(), ROTATED_MS);
+    report(1, 10);
+    rotateBureauKeyOffline(claim(), ROTATED_MS + 1);
+    const check = () => findForeignSigner(diskFileLayer, { ...paths(), journal }, current());
+    expect(check()).toBeUndefined();
+    const set = readKeySet(root, current().publicKey)!;
+    for (const broken of [0, 1]) {
+      const links = set.links.map((link, at) =>
+        at === broken ? { ...link, vouchedBy: "" } : link,
+      );
+      writeKeySet(diskFileLayer, root, { ...set, links });
+      expect(check()).toEqual(readJournalSigner(diskFileLayer, journal));
+    }
+    rmSync(join(root, "bureau-keys.json"));
+    expect(check()).toBeDefined();
+  });
+
+  it("goes on by a repair, and the former stays published, whatever the repair was stopped at", () => {
+    const former = loadBureauKey(paths().bureauKey);
+    report(1);
+    putAnotherKey();
+    const isForeign = () => findForeignSigner(diskFileLayer, paths(), current()) !== undefined;
+    let stops = 0;
+    for (; isForeign(); stops++) {
+      try {
+        expect(replaceLostBureauKey(claim(), ROTATED_MS, stoppingAt(stops))).toBe(true);
+      } catch (error) {
+        const { cause = error } = error as Error;
+        if (!(cause instanceof Stopped)) throw error;
+      }
+    }
+    expect(stops).toBeGreaterThan(5);
+    expect(assertSigner).not.toThrow();
+    expect(replaceLostBureauKey(claim(), ROTATED_MS)).toBe(false);
+    const [newest, oldest, ...more] = published();
+    expect(more).toEqual([]);
+    expect(oldest).toMatchObject({ x: encodePublicKey(former.publicKey), vouched_by: null });
+    expect(newest).toMatchObject({ vouched_by: null, valid_from: "2026-03-01T00:00:00.000Z" });
+    report(1, 20);
+    expect(verifyJournal(diskFileLayer, paths().journal).damage).toBeUndefined();
   });
 });
