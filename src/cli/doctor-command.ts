@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 
+import { hasKeyFile, KEY_FILE_MISSING_WARNING } from "../http/access/key-file.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { buildVouchingWarning } from "../http/access/vouching-warning.ts";
 import { describeForeignKey, findForeignSigner } from "../journal/signing/signer.ts";
@@ -345,13 +346,13 @@ async function checkApiKeys(paths: DataPaths, isTrustNamed: boolean): Promise<Do
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
     const active = keyring.list().filter((key) => key.revoked_at === null);
+    const { lsn } = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
+    if (lsn > 0 && !hasKeyFile(paths.root)) {
+      return { ...createSoundFinding("API keys", "none"), advice: KEY_FILE_MISSING_WARNING };
+    }
     const advice = buildVouchingWarning(keyring.listStoredKeys(), Date.now(), isTrustNamed);
     return { ...createSoundFinding("API keys", `${active.length} not revoked`), advice };
   } catch (error) {
-    return createUnsoundFinding(
-      "API keys",
-      (error as Error).message,
-      "put keys.json back from a backup",
-    );
+    return createUnsoundFinding("API keys", (error as Error).message, "no start goes on with it");
   }
 }

@@ -1,5 +1,6 @@
 // Failures of commands as one sentence on stderr and an exit code.
 import { ServiceFault } from "../contract/faults.ts";
+import { KeyFileUnusable } from "../http/access/key-file.ts";
 import { DataDirectoryInUse, DataDirectoryUnusable } from "../journal/data-directory.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, JournalEndLost } from "../journal/faults.ts";
 import { BackupFault } from "../ledger/backup/faults.ts";
@@ -35,6 +36,7 @@ export function describeFailure(error: unknown): FailureReport {
   if (error instanceof JournalRepairRefused)
     return createFailureReport(error.message, EXIT_DAMAGED);
   if (error instanceof FileUnusable) return createFailureReport(error.message, error.exitCode);
+  if (error instanceof KeyFileUnusable) return createFailureReport(error.message, EXIT_DAMAGED);
   if (error instanceof JournalBroken) return createFailureReport(error.message, error.exitCode);
   if (error instanceof BackupFault) return createFailureReport(error.message, error.exitCode);
   if (error instanceof ServiceFault) return createFailureReport(error.detail, EXIT_FAILED);

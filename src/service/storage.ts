@@ -16,6 +16,7 @@ import { claimSockets } from "./sockets.ts";
 import type { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { TenantPolicies } from "../bureau/policies.ts";
+import { hasKeyFile, writeKeyFile } from "../http/access/key-file.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
@@ -51,6 +52,7 @@ export async function openStorage(options: StorageOptions) {
   }
   const sockets = await claimSockets(config, closers);
   const { paths } = claim;
+  const isKeyFileThere = hasKeyFile(paths.root);
   const keyring = await openKeyring({
     dataDir: paths.root,
     now: clock.now,
@@ -85,6 +87,11 @@ export async function openStorage(options: StorageOptions) {
       store.setAgentTable(memory);
     },
   });
+  const hasRecords = evidence.ledger.position() > 0;
+  // From the first start on the file is there, so that its loss can be told from its absence.
+  if (!isKeyFileThere && !hasRecords) await writeKeyFile(paths.root, keyring.listStoredKeys());
+  // In a cluster the journal has the keys.
+  const isKeyFileLost = !isKeyFileThere && hasRecords && cluster === undefined;
   clock.begin(evidence.ledger.replay.lastRecordMs);
   store.setAgentTable(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
@@ -92,7 +99,7 @@ export async function openStorage(options: StorageOptions) {
   const policies = openPolicies(evidence, subscribers, clock);
   const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
-  return { ...parts, clock, cluster, remote, sharedWeights };
+  return { ...parts, clock, cluster, remote, sharedWeights, isKeyFileLost };
 }
 
 /** Undefined where the process is the whole bureau. */

@@ -9,6 +9,7 @@ import { forgedSignatures } from "./attacks/forged-signatures.ts";
 import { fuzz } from "./attacks/fuzz.ts";
 import { idleConnections } from "./attacks/idle-connections.ts";
 import { longBatches } from "./attacks/long-batches.ts";
+import { missingKeys, otherKey } from "./attacks/lost-files.ts";
 import { lostTail } from "./attacks/lost-tail.ts";
 import { malformed } from "./attacks/malformed.ts";
 import { namespaceTaken } from "./attacks/namespace-taken.ts";
@@ -21,6 +22,7 @@ import { signedRing } from "./attacks/signed-ring.ts";
 import { scopes } from "./attacks/scopes.ts";
 import { slowConnections } from "./attacks/slow-connections.ts";
 import { smuggling } from "./attacks/smuggling.ts";
+import { sqlLanes } from "./attacks/sql-lanes.ts";
 import { storeLoss } from "./attacks/store-loss.ts";
 import { fullTable } from "./attacks/full-table.ts";
 import { unreadReplies } from "./attacks/unread-replies.ts";
@@ -45,6 +47,7 @@ export const ATTACKS: readonly Attack[] = [
   grantAndRun,
   requestId,
   unstoppableSql,
+  sqlLanes,
   denialFlood,
   idleConnections,
   clockJump,
@@ -57,4 +60,6 @@ export const ATTACKS: readonly Attack[] = [
   storeLoss,
   provenanceFlood,
   lostTail,
+  otherKey,
+  missingKeys,
 ];

@@ -1,5 +1,6 @@
 // File keys.json in the data directory: the stored form of each API key, without its secret.
 // A crash leaves the old list or the new one.
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
@@ -48,9 +49,29 @@ interface EarlierSecret {
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
+/** Where the file is missing and the journal is not empty. */
+export const KEY_FILE_MISSING_WARNING =
+  "`keys.json` is missing beside a journal: API keys made before are unknown, and answered 401; stop the " +
+  "service and put the file back from a backup, or make keys anew by `trustrank keys create`";
+
+/** The file is there and cannot be used; the message says what helps. */
+export class KeyFileUnusable extends Error {
+  constructor(file: string, reason: string) {
+    const advice =
+      "put it back from a backup, or move it away and make keys anew by `trustrank keys create`; a node of a cluster rebuilds it at its start";
+    super(`\`${file}\` cannot be used, ${reason}: ${advice}`);
+    this.name = "KeyFileUnusable";
+  }
+}
+
+/** Whether the data directory has the file. */
+export function hasKeyFile(dataDir: string): boolean {
+  return existsSync(path.join(dataDir, FILE_NAME));
+}
+
 /**
  * The stored keys; an absent file is an empty list.
- * @throws Error when the file is not a key list.
+ * @throws KeyFileUnusable when the file is not a key list.
  */
 export async function readKeyFile(dataDir: string): Promise<StoredKey[]> {
   const file = path.join(dataDir, FILE_NAME);
@@ -63,11 +84,11 @@ export async function readKeyFile(dataDir: string): Promise<StoredKey[]> {
   }
   const document = parseJsonOrUndefined(text);
   if (!isObject(document) || document["format"] !== FORMAT || !Array.isArray(document["keys"])) {
-    throw new Error(`\`${file}\` is not a key list of format ${FORMAT}`);
+    throw new KeyFileUnusable(file, `it is no list of API keys of format ${FORMAT}`);
   }
   const keys: unknown[] = document["keys"];
   for (const [index, key] of keys.entries()) {
-    if (!isStoredKey(key)) throw new Error(`\`${file}\` holds a damaged key at index ${index}`);
+    if (!isStoredKey(key)) throw new KeyFileUnusable(file, `its key at index ${index} is damaged`);
   }
   return (keys as StoredKey[]).map(migrateOldMinimums);
 }

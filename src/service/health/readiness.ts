@@ -7,6 +7,7 @@ import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX, type OpenLedger } from "../../ledger/client.ts";
 import type { KeyRegistry } from "../../bureau/reporters/key-registry.ts";
 import type { NamespaceOwner, NamespaceOwners } from "../../contract/namespaces.ts";
+import { KEY_FILE_MISSING_WARNING } from "../../http/access/key-file.ts";
 import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
@@ -121,6 +122,8 @@ interface ReadinessSources {
 }
 
 interface HealthProbeSources {
+  /** Whether the service started without `keys.json` on a journal that is not empty. */
+  readonly isKeyFileLost: boolean;
   readonly keyring: Keyring;
   readonly evidence: ReadinessSources;
   readonly store: OpenStore;
@@ -156,12 +159,15 @@ export function createHealthProbe(
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
   const unvouched = () =>
     buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustConfigured(config));
+  const lostKeys = parts.isKeyFileLost ? KEY_FILE_MISSING_WARNING : "";
+  if (lostKeys !== "") log.warn("key_file_missing", { detail: lostKeys });
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
   const unvouchedOwners = () =>
     engine.areStandingsInForce ? "" : buildUnvouchedOwnersWarning(registry.listUnvouchedOwners());
   const warnings = () => [
     ...listStoreWarnings(store.status(), clock.now()),
+    lostKeys,
     unvouched(),
     inherited(),
     unvouchedOwners(),

@@ -179,6 +179,12 @@ export function createQueryTimeoutFault(limitMs: number): ServiceFault {
   return createQueryLimitFault("timeout", detail);
 }
 
+/** Whether `error` is the fault of a query that was interrupted after `limitMs`. */
+export function isTimeoutAfter(error: unknown, limitMs: number): boolean {
+  const { detail } = createQueryTimeoutFault(limitMs);
+  return error instanceof ServiceFault && error.detail === detail;
+}
+
 export function createQueryMemoryFault(): ServiceFault {
   return createQueryLimitFault("memory", "the query needs more memory than the store may use");
 }

@@ -6,8 +6,15 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { JournalFollower } from "../journal-follower.ts";
 import type { QueryProcessMetrics } from "../messages.ts";
 import type { QueryResult } from "../store.ts";
+import { isTimeoutAfter } from "../query/query.ts";
 import { STREAM_WORK_MS, type RowStreamHandle } from "../query/row-streams.ts";
-import { TenantQueryQueue, CancellableQueries, QueryBackoff } from "./tenant-queue.ts";
+import {
+  CancellableQueries,
+  QUERY_TRIAL_MS,
+  QueryBackoff,
+  QueryTrialEnded,
+  TenantQueryQueue,
+} from "./tenant-queue.ts";
 import {
   type CallerCall,
   type LiableCaller,
@@ -94,15 +101,20 @@ export class Sandbox {
     const assertFree = () => this.#backoff.assertMayQuery(tenant, performance.now());
     assertFree();
     return this.#cancellableQueries.run(call.handle, (assertWanted) => {
-      const work = async () => {
+      const work = async (isTrial: boolean) => {
         assertFree();
         assertWanted();
+        const given = isTrial ? limitToTrial(call) : call;
+        // Killed only after its own limit: a trial ends where the query can be interrupted.
         const liable = { tenant, limitMs: call.limits.timeoutMs };
         const { result, asOfMs } = await this.#runInProcess<QueryResult>(
-          call,
+          given,
           liable,
           assertWanted,
-        );
+        ).catch((error: unknown) => {
+          const isTrialOver = given !== call && isTimeoutAfter(error, QUERY_TRIAL_MS);
+          throw isTrialOver ? new QueryTrialEnded() : error;
+        });
         return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
       };
       return this.#queryQueue.run(tenant, work, () => this.#options.readScores(call));
@@ -287,6 +299,12 @@ export class Sandbox {
       fs.rmSync(this.#options.directory, { recursive: true, force: true });
     }
   }
+}
+
+/** The query with the time of a trial; the same object where its own limit is no longer. */
+function limitToTrial(call: QueryCall): QueryCall {
+  if (call.limits.timeoutMs <= QUERY_TRIAL_MS) return call;
+  return { ...call, limits: { ...call.limits, timeoutMs: QUERY_TRIAL_MS } };
 }
 
 /** Administrators' keys, which see all rows, take their turns together. */

@@ -1,5 +1,6 @@
-// Fair queue of callers' queries: one runs at a time, and tenants take turns, so that a tenant with many
-// queries delays another by at most one. The count for each tenant, the total and the wait are bounded.
+// Fair queue of callers' queries: one runs at a time, and the next is of the tenant that used the fewest
+// seconds in the last minute. A query that begins while others wait gets a short trial first; one that does
+// not end within it waits again. The count for each tenant, the total and the wait are bounded.
 // Queries can be cancelled by name, and a tenant whose query forces the process to be killed, which also
 // ends other tenants' streams, backs off exponentially (5 s, doubling to 5 min).
 import { ServiceFault } from "../../contract/faults.ts";
@@ -10,6 +11,19 @@ export const SANDBOX_QUERIES_PER_TENANT_MAX = 8;
 export const SANDBOX_QUERIES_MAX = 64;
 /** Longest wait for the turn. */
 const TURN_WAIT_MS_MAX = 30_000;
+/** Time over which a tenant's use of the lane counts. */
+const USE_WINDOW_MS = 60_000;
+/** First run of a query while others wait, in ms. */
+export const QUERY_TRIAL_MS = 1000;
+
+/** Thrown by the work of a query whose trial was over before it was done. */
+export class QueryTrialEnded extends Error {}
+
+interface LaneUse {
+  readonly tenant: string;
+  readonly untilMs: number;
+  readonly tookMs: number;
+}
 
 interface QueuedQuery {
   readonly start: () => void;
@@ -18,17 +32,22 @@ interface QueuedQuery {
 }
 
 export class TenantQueryQueue {
-  /** Those that wait, by tenant; the first tenant is next. */
+  /** Those that wait, by tenant; of tenants with equal use the first is next. */
   readonly #waiting = new Map<string, QueuedQuery[]>();
   #isRunning = false;
   #closeError: Error | undefined;
   /** Queries of each tenant that run or wait, and of all. */
   readonly #counts = new Map<string, number>();
   #count = 0;
+  /** Runs of the last minute, oldest first. */
+  #uses: LaneUse[] = [];
   readonly #waitMsMax: number;
+  readonly #now: () => number;
 
-  constructor(waitMsMax = TURN_WAIT_MS_MAX) {
+  /** `now`: ms of a clock that only goes forward. */
+  constructor(waitMsMax = TURN_WAIT_MS_MAX, now = () => performance.now()) {
     this.#waitMsMax = waitMsMax;
+    this.#now = now;
   }
 
   /** Queries that run or wait. */
@@ -37,21 +56,25 @@ export class TenantQueryQueue {
   }
 
   /**
-   * Runs `work` when it is its turn.
+   * Runs `work` when it is its turn. `isTrial`: it should throw QueryTrialEnded after QUERY_TRIAL_MS, and is
+   * run once more without, at its tenant's next turn.
    * @param before runs first without blocking other queries; it counts as waiting.
    * @throws ServiceFault `rate_limited` when the tenant has too many in line, `overloaded` when all
    *   together have or the turn does not come in time; the error of `end`, and those of the work.
    */
-  async run<T>(tenant: string, work: () => Promise<T>, before?: () => Promise<void>): Promise<T> {
+  async run<T>(
+    tenant: string,
+    work: (isTrial: boolean) => Promise<T>,
+    before?: () => Promise<void>,
+  ): Promise<T> {
     this.#admit(tenant);
     try {
       if (before !== undefined) await before();
-      await this.#waitForTurn(tenant);
       try {
-        return await work();
-      } finally {
-        this.#isRunning = false;
-        this.#startNext();
+        return await this.#runAtTurn(tenant, (isAlone) => work(!isAlone));
+      } catch (error) {
+        if (!(error instanceof QueryTrialEnded)) throw error;
+        return await this.#runAtTurn(tenant, () => work(false));
       }
     } finally {
       const left = (this.#counts.get(tenant) ?? 0) - 1;
@@ -70,6 +93,31 @@ export class TenantQueryQueue {
       clearTimeout(timer);
       refuse(error);
     }
+  }
+
+  async #runAtTurn<T>(tenant: string, work: (isAlone: boolean) => Promise<T>): Promise<T> {
+    await this.#waitForTurn(tenant);
+    const beganMs = this.#now();
+    try {
+      return await work(this.#waiting.size === 0);
+    } finally {
+      const untilMs = this.#now();
+      this.#uses.push({ tenant, untilMs, tookMs: untilMs - beganMs });
+      this.#isRunning = false;
+      this.#startNext();
+    }
+  }
+
+  /** Use of the lane by each tenant in the last minute, in ms. */
+  #computeUseByTenant(): Map<string, number> {
+    const sinceMs = this.#now() - USE_WINDOW_MS;
+    this.#uses = this.#uses.filter(({ untilMs }) => untilMs > sinceMs);
+    const useByTenant = new Map<string, number>();
+    for (const { tenant, untilMs, tookMs } of this.#uses) {
+      const counted = Math.min(tookMs, untilMs - sinceMs);
+      useByTenant.set(tenant, (useByTenant.get(tenant) ?? 0) + counted);
+    }
+    return useByTenant;
   }
 
   #admit(tenant: string): void {
@@ -108,10 +156,18 @@ export class TenantQueryQueue {
   }
 
   #startNext(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) return;
-    const [tenant, [waiter, ...rest]] = first;
-    // Its other queries come after those of everybody else.
+    if (this.#waiting.size === 0) return;
+    const useByTenant = this.#computeUseByTenant();
+    let tenant = "";
+    let leastMs = Infinity;
+    for (const each of this.#waiting.keys()) {
+      const useMs = useByTenant.get(each) ?? 0;
+      if (useMs >= leastMs) continue;
+      tenant = each;
+      leastMs = useMs;
+    }
+    const [waiter, ...rest] = this.#waiting.get(tenant)!;
+    // Among tenants with equal use, its other queries come last.
     this.#waiting.delete(tenant);
     if (rest.length > 0) this.#waiting.set(tenant, rest);
     this.#isRunning = true;

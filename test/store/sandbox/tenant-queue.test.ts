@@ -4,7 +4,9 @@ import {
   SANDBOX_QUERIES_MAX,
   SANDBOX_QUERIES_PER_TENANT_MAX,
   TenantQueryQueue,
+  QUERY_TRIAL_MS,
   QueryBackoff,
+  QueryTrialEnded,
 } from "../../../src/store/sandbox/tenant-queue.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -39,6 +41,46 @@ test("tenants take turns, however many queries one of them has in line", async (
   await vi.advanceTimersByTimeAsync(0);
   for (let n = 0; n < 4; n++) await endOne();
   expect(begun).toEqual(["many", "many", "one", "two", "many"]);
+});
+
+test("next is the tenant with the fewest seconds in the last minute", async () => {
+  const { begun, ask, endOne } = openLine();
+  const askFor = async (tenant: string, ms: number) => {
+    void ask(tenant);
+    await vi.advanceTimersByTimeAsync(ms);
+    await endOne();
+  };
+  await askFor("eight", 8000);
+  await askFor("three", 3000);
+  begun.length = 0;
+  void ask("runs");
+  for (const tenant of ["eight", "three", "none"]) void ask(tenant);
+  for (let n = 0; n < 5; n++) await endOne();
+  expect(begun).toEqual(["runs", "none", "three", "eight"]);
+  // A minute later everybody is equal again, in the order of asking.
+  await vi.advanceTimersByTimeAsync(60_000);
+  begun.length = 0;
+  void ask("runs");
+  for (const tenant of ["eight", "three", "none"]) void ask(tenant);
+  for (let n = 0; n < 5; n++) await endOne();
+  expect(begun).toEqual(["runs", "eight", "three", "none"]);
+});
+
+test("a query that begins while others wait is tried first, and waits again for its full time", async () => {
+  const line = new TenantQueryQueue(30_000);
+  const begun: string[] = [];
+  const askLong = (tenant: string) =>
+    line.run(tenant, async (isTrial) => {
+      begun.push(isTrial ? `${tenant} tried` : tenant);
+      await vi.advanceTimersByTimeAsync(isTrial ? QUERY_TRIAL_MS : 8000);
+      if (isTrial) throw new QueryTrialEnded();
+      return tenant;
+    });
+  const asked = ["a", "b", "c"].map(askLong);
+  const quick = line.run("quick", async () => begun.push("quick"));
+  expect(await Promise.all(asked)).toEqual(["a", "b", "c"]);
+  await quick;
+  expect(begun).toEqual(["a tried", "b tried", "c tried", "quick", "a", "b", "c"]);
 });
 
 test("a tenant's part and the whole line are bounded, and a place that is free is given again", async () => {
