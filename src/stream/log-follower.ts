@@ -22,9 +22,16 @@ export interface LogFollowerOptions<Message extends { readonly seq: number }> {
   readonly log: (event: string, detail: string) => void;
 }
 
+/** A log that is being followed. */
+export interface LogFollowing {
+  readonly stop: () => void;
+  /** Reads on over a new connection, which may go to another server. */
+  readonly reopen: () => void;
+}
+
 export function followLog<Message extends { readonly seq: number }>(
   options: LogFollowerOptions<Message>,
-): { readonly stop: () => void } {
+): LogFollowing {
   const following = new LogFollower(options);
   void following.run();
   return following;
@@ -52,6 +59,10 @@ class LogFollower<Message extends { readonly seq: number }> {
 
   readonly stop = (): void => {
     this.#isStopped = true;
+    void this.#source?.close().catch(() => undefined);
+  };
+
+  readonly reopen = (): void => {
     void this.#source?.close().catch(() => undefined);
   };
 

@@ -253,6 +253,7 @@ class NatsLog implements NatsOrderedLog {
     });
     this.#stopFollowers.add(following.stop);
     return {
+      reopen: following.reopen,
       stop: () => {
         this.#stopFollowers.delete(following.stop);
         following.stop();

@@ -1,6 +1,7 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
 import type { MessageId, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
+import type { LogFollowing } from "./log-follower.ts";
 import type { NodePolling } from "./applied-nodes.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
@@ -97,7 +98,7 @@ export interface OrderedLog {
     from: number,
     take: (message: OrderedMessage) => void | Promise<void>,
     last?: MessageId,
-  ): { stop(): void };
+  ): LogFollowing;
   /** Leaves the connected server for another. */
   changeServer(): Promise<void>;
   /** @throws StreamUnavailable when no server answers. */

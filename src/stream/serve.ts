@@ -12,6 +12,7 @@ import {
 import type { Moment } from "../platform/moment.ts";
 import type { AppliedNodes } from "./applied-nodes.ts";
 import type { ReportWatch } from "./living-nodes.ts";
+import type { LogFollowing } from "./log-follower.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
@@ -39,6 +40,8 @@ const TICK_LOOK_INTERVAL_MS = 200;
 const REPORT_INTERVAL_MS = 5000;
 /** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
 const MISSING_PROBES_MAX = 20;
+/** Without a message for so long, while one that was acknowledged is due, the log is read over another connection. */
+const READING_STALL_MS = 2000;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -111,7 +114,11 @@ class StreamServer {
   readonly #availability: LogAvailability;
   readonly #agreement: AgreementMonitor;
   readonly #retention: LogRetention;
-  #following: { stop(): void } | undefined;
+  #following: LogFollowing | undefined;
+  /** Newest place of a message of this node that was acknowledged. */
+  #acknowledgedSeq = 0;
+  /** Newest message read, and when: of the monotonic clock. */
+  #lastRead = { seq: 0, atMs: 0 };
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
   #unapplied: { seq: number; bytes: number }[] = [];
@@ -245,6 +252,7 @@ class StreamServer {
   #handToLedger(message: OrderedMessage): Promise<void> | undefined {
     const { figures } = this.#options;
     figures.known = message.seq;
+    this.#lastRead = { seq: message.seq, atMs: this.#options.monotonic() };
     this.#retention.recordMessage(message);
     // Its bytes are part of what the client has read at once: only they may cross.
     const frames = Uint8Array.from(message.frames);
@@ -285,6 +293,7 @@ class StreamServer {
     const at = this.#readMoment();
     this.#updateAvailability();
     this.#leaveSilentServer();
+    this.#reopenStalledReading();
     try {
       const state = await log.readState();
       figures.known = state.lastSeq;
@@ -304,6 +313,15 @@ class StreamServer {
     void log.changeServer().catch(() => undefined);
   }
 
+  /** A reading at a server that has lost the others looks well, and lacks what was acknowledged elsewhere. */
+  #reopenStalledReading(): void {
+    const nowMs = this.#options.monotonic();
+    const isBehind = this.#lastRead.seq < this.#acknowledgedSeq && this.#unapplied.length === 0;
+    if (!isBehind || nowMs - this.#lastRead.atMs <= READING_STALL_MS) return;
+    this.#lastRead.atMs = nowMs;
+    this.#following?.reopen();
+  }
+
   #readMoment(): Moment {
     const { clock, monotonic } = this.#options;
     return { epochMs: clock(), monotonicMs: monotonic() };
@@ -313,6 +331,7 @@ class StreamServer {
   #recordAcknowledged({ epochMs, monotonicMs }: Moment, seq: number): void {
     const { figures } = this.#options;
     figures.known = seq;
+    this.#acknowledgedSeq = Math.max(seq, this.#acknowledgedSeq);
     figures.answeredMs = Math.max(epochMs, figures.answeredMs);
     figures.setLedAt(monotonicMs);
     this.#availability.recordAcknowledged(monotonicMs);
@@ -324,12 +343,8 @@ class StreamServer {
   #checkMissingMessages(state: LogState): void {
     const detail = describeMissingMessages(state, this.#appliedSeq);
     this.#missingProbes = detail === undefined ? 0 : this.#missingProbes + 1;
-    if (
-      detail === undefined ||
-      this.#missingProbes < MISSING_PROBES_MAX ||
-      this.#isDivergenceReported
-    )
-      return;
+    if (detail === undefined || this.#missingProbes < MISSING_PROBES_MAX) return;
+    if (this.#isDivergenceReported) return;
     this.#isDivergenceReported = true;
     this.#options.tell({ kind: "diverged", detail });
   }

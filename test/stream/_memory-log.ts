@@ -44,6 +44,7 @@ export class MemoryLog implements OrderedLog {
   readonly followedFrom: number[] = [];
   lost = 0;
   serverChanges = 0;
+  readingsReopened = 0;
   /** Rules of the log: those of the first know no ticks. */
   rules = FIRST_RULES;
   /** First place that is kept. */
@@ -112,6 +113,9 @@ export class MemoryLog implements OrderedLog {
     this.#followers.add(follower);
     queueMicrotask(() => void this.pump());
     return {
+      reopen: () => {
+        this.readingsReopened++;
+      },
       stop: () => {
         follower.isStopped = true;
         this.#followers.delete(follower);

@@ -243,6 +243,15 @@ test("a node without records ticks, and is as old as its last tick while servers
   log.isRefusing = false;
   await go(1000);
   expect(age()).toBeLessThan(1500);
+  expect(log.readingsReopened).toBe(0);
+  // Read at a server that has lost the others: what is acknowledged does not come.
+  log.isHeld = true;
+  await go(4000);
+  expect(age()).toBeGreaterThan(3500);
+  expect(log.readingsReopened).toBeGreaterThan(0);
+  log.isHeld = false;
+  await go(1000);
+  expect(age()).toBeLessThan(1500);
   offer([recordOf(2)]);
   await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
 });
