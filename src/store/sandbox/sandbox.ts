@@ -13,6 +13,7 @@ import {
   QUERY_TRIAL_MS,
   QueryBackoff,
   QueryTrialEnded,
+  type QueryTurn,
   TenantQueryQueue,
 } from "./tenant-queue.ts";
 import {
@@ -101,17 +102,16 @@ export class Sandbox {
     const assertFree = () => this.#backoff.assertMayQuery(tenant, performance.now());
     assertFree();
     return this.#cancellableQueries.run(call.handle, (assertWanted) => {
-      const work = async (isTrial: boolean) => {
+      const work = async ({ isTrial, begin }: QueryTurn) => {
         assertFree();
         assertWanted();
         const given = isTrial ? limitToTrial(call) : call;
         // Killed only after its own limit: a trial ends where the query can be interrupted.
         const liable = { tenant, limitMs: call.limits.timeoutMs };
-        const { result, asOfMs } = await this.#runInProcess<QueryResult>(
-          given,
-          liable,
-          assertWanted,
-        ).catch((error: unknown) => {
+        const { result, asOfMs } = await this.#runInProcess<QueryResult>(given, liable, () => {
+          assertWanted();
+          begin();
+        }).catch((error: unknown) => {
           const isTrialOver = given !== call && isTimeoutAfter(error, QUERY_TRIAL_MS);
           throw isTrialOver ? new QueryTrialEnded() : error;
         });

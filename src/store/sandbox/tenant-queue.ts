@@ -19,6 +19,13 @@ export const QUERY_TRIAL_MS = 1000;
 /** Thrown by the work of a query whose trial was over before it was done. */
 export class QueryTrialEnded extends Error {}
 
+export interface QueryTurn {
+  /** True while others wait: the work should throw QueryTrialEnded after QUERY_TRIAL_MS. */
+  readonly isTrial: boolean;
+  /** The tenant's use counts from here on, not the start of the process before. */
+  readonly begin: () => void;
+}
+
 interface LaneUse {
   readonly tenant: string;
   readonly untilMs: number;
@@ -56,25 +63,25 @@ export class TenantQueryQueue {
   }
 
   /**
-   * Runs `work` when it is its turn. `isTrial`: it should throw QueryTrialEnded after QUERY_TRIAL_MS, and is
-   * run once more without, at its tenant's next turn.
+   * Runs `work` when it is its turn; once more, without a trial, at its tenant's next turn where the first
+   * ended by QueryTrialEnded.
    * @param before runs first without blocking other queries; it counts as waiting.
    * @throws ServiceFault `rate_limited` when the tenant has too many in line, `overloaded` when all
    *   together have or the turn does not come in time; the error of `end`, and those of the work.
    */
   async run<T>(
     tenant: string,
-    work: (isTrial: boolean) => Promise<T>,
+    work: (turn: QueryTurn) => Promise<T>,
     before?: () => Promise<void>,
   ): Promise<T> {
     this.#admit(tenant);
     try {
       if (before !== undefined) await before();
       try {
-        return await this.#runAtTurn(tenant, (isAlone) => work(!isAlone));
+        return await this.#runAtTurn(tenant, true, work);
       } catch (error) {
         if (!(error instanceof QueryTrialEnded)) throw error;
-        return await this.#runAtTurn(tenant, () => work(false));
+        return await this.#runAtTurn(tenant, false, work);
       }
     } finally {
       const left = (this.#counts.get(tenant) ?? 0) - 1;
@@ -95,11 +102,16 @@ export class TenantQueryQueue {
     }
   }
 
-  async #runAtTurn<T>(tenant: string, work: (isAlone: boolean) => Promise<T>): Promise<T> {
+  async #runAtTurn<T>(
+    tenant: string,
+    isFirst: boolean,
+    work: (turn: QueryTurn) => Promise<T>,
+  ): Promise<T> {
     await this.#waitForTurn(tenant);
-    const beganMs = this.#now();
+    let beganMs = this.#now();
+    const begin = () => void (beganMs = this.#now());
     try {
-      return await work(this.#waiting.size === 0);
+      return await work({ isTrial: isFirst && this.#waiting.size > 0, begin });
     } finally {
       const untilMs = this.#now();
       this.#uses.push({ tenant, untilMs, tookMs: untilMs - beganMs });

@@ -66,7 +66,7 @@ export const missingKeys: Attack = {
       const doctor = await lasting.command("doctor");
       if (!doctor.text.includes("keys.json")) broken.push("doctor does not say it");
       const without = await lasting.start();
-      const { status } = await stage.ask(without, "/v1/me", { key });
+      const { status } = await stage.ask(without, "/v1/agents/agent%3A%2F%2Fa%2Fb", { key });
       if (status !== 401) broken.push(`a key that is gone: ${status}`);
       const warnings = await readWarnings(stage, without);
       if (!warnings.includes("keys.json")) broken.push(`readyz says ${warnings}`);

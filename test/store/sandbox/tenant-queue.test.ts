@@ -70,7 +70,7 @@ test("a query that begins while others wait is tried first, and waits again for 
   const line = new TenantQueryQueue(30_000);
   const begun: string[] = [];
   const askLong = (tenant: string) =>
-    line.run(tenant, async (isTrial) => {
+    line.run(tenant, async ({ isTrial }) => {
       begun.push(isTrial ? `${tenant} tried` : tenant);
       await vi.advanceTimersByTimeAsync(isTrial ? QUERY_TRIAL_MS : 8000);
       if (isTrial) throw new QueryTrialEnded();
