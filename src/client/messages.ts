@@ -258,6 +258,10 @@ export interface OutcomeReceipt {
   duplicate: boolean;
   signature: Signature;
   /**
+   * The grade as sent, where nothing proves it and the outcome weighs as `counterparty`.
+   */
+  claimed_grade?: Grade;
+  /**
    * The signed batch that it came in.
    */
   evidence_id?: string;

@@ -41,6 +41,8 @@ export type Regime = (typeof REGIMES)[number];
  * strongest to weakest. The engine maps the index to an evidence weight.
  */
 export const GRADES = ["onchain", "escrow", "mediator", "counterparty", "self"] as const;
+/** What an outcome weighs as where nothing proves a higher grade. */
+export const UNPROVED_GRADE_INDEX: number = GRADES.indexOf("counterparty");
 export type Grade = (typeof GRADES)[number];
 
 /** How the origin of an outcome was proved. `bureau`: imported by the operator. */

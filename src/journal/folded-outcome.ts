@@ -1,7 +1,7 @@
 // Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
 import { computeIncidentTimeMs } from "../contract/incidents.ts";
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../contract/voices.ts";
-import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
+import { SIGNATURES, UNPROVED_GRADE_INDEX } from "../contract/vocabulary.ts";
 import { FRAME_HEAD_BYTES } from "./format.ts";
 import {
   FLAG_AGENT_FAULT,
@@ -19,8 +19,6 @@ import {
 } from "./outcome.ts";
 
 const UNSIGNED = SIGNATURES.indexOf("none");
-/** What a report proves by itself; better grades take a signature or the operator's word. */
-const UNPROVED_GRADE = GRADES.indexOf("counterparty");
 
 /**
  * Fields of an outcome that the fold reads. `decodeFold` reuses the object: copy whatever must
@@ -76,8 +74,7 @@ export function decodeFoldedOutcome(bytes: Buffer, at: number, target: FoldedOut
   const isFirstParty = (flags & FLAG_FIRST_PARTY) !== 0;
   target.voice = isFirstParty ? VOICE_FIRST_PARTY : bytes.readUInt32LE(head + VOICE_AT);
   const grade = bytes[head + 2] as number;
-  // As claimed it stays in the journal; the weakest grade has the highest index.
-  target.gradeIndex = target.voice >= VOICE_STRANGER ? Math.max(grade, UNPROVED_GRADE) : grade;
+  target.gradeIndex = computeWeighedGrade(grade, target.voice);
   const signature = target.voice >= VOICE_STRANGER ? UNSIGNED : (bytes[head + 3] as number);
   target.signatureIndex =
     isFirstParty && signature === UNSIGNED ? IMPORTED_SIGNATURE_INDEX : signature;
@@ -93,4 +90,12 @@ export function decodeFoldedOutcome(bytes: Buffer, at: number, target: FoldedOut
 /** Whether the outcome frame at `at` came in by an import. */
 export function isImportedOutcome(bytes: Buffer, at: number): boolean {
   return readOutcomeSignatureIndex(bytes, at) === IMPORTED_SIGNATURE_INDEX;
+}
+
+/**
+ * Index into GRADES of what an outcome weighs as, by the grade and the voice on record: older records
+ * have a stranger's grade as claimed. The weakest grade has the highest index.
+ */
+export function computeWeighedGrade(gradeIndex: number, voice: number): number {
+  return voice >= VOICE_STRANGER ? Math.max(gradeIndex, UNPROVED_GRADE_INDEX) : gradeIndex;
 }

@@ -17,6 +17,7 @@ import {
   FLAG_INCIDENT,
   measureRareMembers,
   RARE_MEMBER_BYTES_MAX,
+  readClaimedGradeIndex,
   readIncidentId,
   readReportedStakes,
   writeRareMembers,
@@ -38,7 +39,7 @@ import { formatUuid, writeUuid } from "../platform/uuid.ts";
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
  * (records without it did so where that is not the time of recording), bit 3 it came with a
- * first-party key, bits 4 and 5 rare members (rare-members.ts) between the proof and the body. voice: of an unsigned outcome the number of the
+ * first-party key, bits 4 to 6 rare members (rare-members.ts) between the proof and the body. voice: of an unsigned outcome the number of the
  * sending tenant (of its API key in older records), of a signed one that of the tenant that it counts as, zero where
  * the reporter answers for itself, as in all signed records from before. prf: bytes of a reporter's
  * proof that stand between the strings and the body; zero for records without one.
@@ -162,7 +163,7 @@ export function readOutcomeSender(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at + FRAME_TIME_AT);
 }
 
-/** Index into GRADES of the outcome frame at `at`, as claimed. */
+/** Index into GRADES of the outcome frame at `at`, as recorded. */
 export function readOutcomeGradeIndex(bytes: Buffer, at: number): number {
   return bytes[at + FRAME_HEAD_BYTES + 2]!;
 }
@@ -214,9 +215,9 @@ function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
   const members = Buffer.allocUnsafe(MEMBERS_FIXED + stringsEnd - from);
   const flags = bytes[head + 1] as number;
   members[0] = flags & (FLAG_SUCCESS | FLAG_AGENT_FAULT);
-  members[1] = bytes[head + 2] as number;
-  // Minus zero is zero.
   const rareAt = computeRareOffset(bytes, head);
+  members[1] = readClaimedGradeIndex(bytes, rareAt, flags) ?? (bytes[head + 2] as number);
+  // Minus zero is zero.
   const stakes = readReportedStakes(bytes, rareAt, flags) ?? bytes.readDoubleLE(head + STAKES_AT);
   members.writeDoubleLE(stakes + 0, 2);
   const isImported = bytes[head + 3] === IMPORTED_SIGNATURE_INDEX;
@@ -334,6 +335,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const rareAt = computeRareOffset(bytes, head);
   const reportedStakes = readReportedStakes(bytes, rareAt, flags);
   const incidentId = readIncidentId(bytes, rareAt, flags);
+  const claimedGradeIndex = readClaimedGradeIndex(bytes, rareAt, flags);
   return {
     outcomeId: formatUuid(readOutcomeIdBytes(bytes, at)),
     subject: text(0),
@@ -356,6 +358,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),
     ...(reportedStakes === undefined ? {} : { reportedStakes }),
     ...(incidentId === undefined ? {} : { incidentId }),
+    ...(claimedGradeIndex === undefined ? {} : { claimedGradeIndex }),
     ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };
 }

@@ -38,7 +38,10 @@ export interface OutcomeRecord {
   reportedStakes?: number;
   /** The incident that it belongs to, as its tenant names it. */
   incidentId?: string;
+  /** Index into GRADES of what it weighs as; in older records as claimed. */
   gradeIndex: number;
+  /** The grade as claimed, where the outcome weighs as `counterparty` for want of proof. */
+  claimedGradeIndex?: number;
   signature: Signature;
   settledAtMs: number;
   /** True when the sender named `settledAtMs`; else it is the time of recording. */

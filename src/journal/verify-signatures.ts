@@ -100,7 +100,7 @@ function isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
     return (
       signed.outcome === record.outcome &&
       signed.stakes === (record.reportedStakes ?? record.stakes) &&
-      signed.grade === GRADES[record.gradeIndex] &&
+      signed.grade === GRADES[record.claimedGradeIndex ?? record.gradeIndex] &&
       (signed.settled_at ?? record.settledAtMs) === record.settledAtMs &&
       (signed.agent_fault ?? true) === record.isAgentFault &&
       signed.incident_id === record.incidentId

@@ -78,7 +78,7 @@ export class AppendQueue {
    *   `ended`.
    */
   addRecord(
-    { outcomeId, signature }: AwaitedOutcome,
+    { outcomeId, signature, claimedGradeIndex }: AwaitedOutcome,
     add: (batch: FrameBatch) => void,
     isFirst = false,
   ): Promise<OutcomeReceipt> {
@@ -89,7 +89,7 @@ export class AppendQueue {
         return;
       }
       add(this.#batch);
-      this.#pending.push({ outcomeId, signature, resolve, reject });
+      this.#pending.push({ outcomeId, signature, claimedGradeIndex, resolve, reject });
       if (this.#batch.isFull) this.flush();
       else this.#scheduleFlush();
     });

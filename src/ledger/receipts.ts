@@ -1,7 +1,7 @@
 // Maps a record's result to its reporter's answer: a receipt or a fault.
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
-import type { Signature } from "../contract/vocabulary.ts";
+import { GRADES, type Signature } from "../contract/vocabulary.ts";
 import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
@@ -17,6 +17,8 @@ import {
 export interface AwaitedOutcome {
   outcomeId: string;
   signature: Signature;
+  /** Index into GRADES of a grade that was claimed and not proved; -1 for none. */
+  claimedGradeIndex?: number | undefined;
 }
 
 /** The ledger's result for one record. */
@@ -72,12 +74,15 @@ export function buildReceipt(
   }
   const isDuplicate = verdict === VERDICT_DUPLICATE;
   if (!isDuplicate && verdict !== VERDICT_RECORDED) throw new Error(`verdict ${verdict}?`);
+  const { claimedGradeIndex = -1 } = awaited;
+  const claimedGrade = GRADES[claimedGradeIndex];
   return {
     outcome_id: isDuplicate ? firstOutcomeId : awaited.outcomeId,
     position: lsn,
     recorded_at: new Date(recordedAtMs).toISOString(),
     duplicate: isDuplicate,
     signature: awaited.signature,
+    ...(claimedGrade === undefined ? {} : { claimed_grade: claimedGrade }),
   };
 }
 

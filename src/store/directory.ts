@@ -109,7 +109,7 @@ function formatInstantOrNull(ms: unknown): string | null {
 const LISTED_OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
   CAST(outcome AS INTEGER), stakes, grade, signature, agent_fault, tenant, source,
   nullif(action, ''), nullif(request_id, ''), kid, CAST(epoch_ms(settled_at) AS DOUBLE),
-  CAST(epoch_ms(recorded_at) AS DOUBLE), incident_id, counted_share`;
+  CAST(epoch_ms(recorded_at) AS DOUBLE), incident_id, counted_share, claimed_grade`;
 
 async function readOutcomes(
   connection: Connection,
@@ -130,7 +130,7 @@ async function readOutcomes(
     const [position, outcome_id, subject_, reporter_, outcome, stakes, grade, signature] = row;
     const [agent_fault, tenant_, source, action, request_id, kid, settledMs, recordedMs] =
       row.slice(8);
-    const [incident_id, counted_share] = row.slice(16);
+    const [incident_id, counted_share, claimed_grade] = row.slice(16);
     return {
       position,
       outcome_id,
@@ -150,6 +150,7 @@ async function readOutcomes(
       recorded_at: formatInstantOrNull(recordedMs),
       incident_id,
       counted_share,
+      claimed_grade,
     } as RecordedOutcome;
   });
 }

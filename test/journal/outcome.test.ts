@@ -44,6 +44,7 @@ const rareMembers = fc.record(
   {
     reportedStakes: fc.double({ min: 0, max: 1e12, noNaN: true }),
     incidentId: text(128).filter((id) => id !== ""),
+    claimedGradeIndex: fc.integer({ min: 0, max: 2 }),
   },
   { requiredKeys: [] },
 );
@@ -147,6 +148,10 @@ test("the content is what was said, not the bytes it came in nor who vouches for
     { reportedStakes: 3 },
   ];
   for (const change of changes) expect(contentOf({ stakes: 0, ...change })).not.toBe(first);
+  // By the grade as claimed: a repeat of an older record is one.
+  expect(contentOf({ stakes: 0, claimedGradeIndex: 0 })).toBe(
+    contentOf({ stakes: 0, gradeIndex: 0 }),
+  );
   // The same letters in another member say another thing.
   expect(contentOf({ action: "ab", requestId: "c" })).not.toBe(
     contentOf({ action: "a", requestId: "bc" }),

@@ -166,6 +166,22 @@ it("counts a vouched signer's outcome as its own, whichever key carries it", asy
   expect((await explain(first!.reporter)).evidence.reported).toBe(1);
 });
 
+it("weighs a vouched signer's unproved grade as `counterparty` and keeps what it claimed", async () => {
+  await grant("voices", { tenant: "voices", vouched: true });
+  const subject = "agent://voices/s-claimed";
+  const sent = { ...reports(subject)[1]!, grade: "onchain" };
+  const signer = await registerReporter(url, ADMIN, sent.reporter);
+  const body = JSON.stringify(sent);
+  const headers = { "x-jws-signature": signer!.sign(body) };
+  const answer = await ask("/v1/outcomes", body, await makeKey({ tenant: "voices" }), headers);
+  expect(answer.json).toMatchObject({ signature: "reporter", claimed_grade: "onchain" });
+  expect((await explain(subject)).evidence.successes_90d).toBeCloseTo(0.6, 3);
+  const list = `/v1/outcomes?subject=${encodeURIComponent(subject)}`;
+  await expect
+    .poll(async () => (await ask(list)).json["outcomes"])
+    .toMatchObject([{ grade: "counterparty", claimed_grade: "onchain" }]);
+});
+
 it("counts what the operator imports, and reports with the admin key, as vouched for", async () => {
   const subject = "agent://voices/s-imported";
   const lines = reports(subject).map((each) => JSON.stringify(each));

@@ -50,6 +50,7 @@ test("every member of every outcome is there, in order", async () => {
     "stakes_scored",
     "counted_share",
     "signed_by",
+    "claimed_grade",
     "settled_local",
     "recorded_local",
   ]);
@@ -81,11 +82,33 @@ test("every member of every outcome is there, in order", async () => {
       record.stakes,
       1,
       "none",
+      GRADES[record.gradeIndex],
       new Date(record.settledAtMs).toISOString().replace("Z", "+00:00"),
       new Date(record.recordedAtMs).toISOString().replace("Z", "+00:00"),
     ]),
   );
   expect(log).toEqual([]);
+  await store.close();
+});
+
+test("grades stand as they weigh, beside what was sent, in older records of strangers too", async () => {
+  const dataDir = temporaryDirectory();
+  const journal = openJournal(dataDir);
+  const [onchain, counterparty] = [GRADES.indexOf("onchain"), GRADES.indexOf("counterparty")];
+  const records = [
+    { gradeIndex: onchain, voice: 7 },
+    { gradeIndex: onchain, voice: 7, isFirstParty: true },
+    { gradeIndex: counterparty, claimedGradeIndex: onchain },
+  ].map((changes, index) => recordOf(index, changes));
+  journal.commit([runOf(records)], NOW_MS);
+  journal.close();
+  const { store } = await openStore(dataDir);
+  const sql = "SELECT grade, claimed_grade FROM outcomes ORDER BY position";
+  expect((await store.query(sql, LIMITS)).rows).toEqual([
+    ["counterparty", "onchain"],
+    ["onchain", "onchain"],
+    ["counterparty", "onchain"],
+  ]);
   await store.close();
 });
 

@@ -8,7 +8,7 @@ import { extractNamespace } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { hashTenantToVoice } from "../../contract/voices.ts";
-import { GRADES } from "../../contract/vocabulary.ts";
+import { type Grade, GRADES, UNPROVED_GRADE_INDEX } from "../../contract/vocabulary.ts";
 import type { EngineReader } from "../../engine/reading.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
@@ -160,9 +160,9 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const sender = selectOutcomeSender(call.principal, services);
+      // The files are the operator's word, whichever key sends them.
+      const sender = { ...selectOutcomeSender(call.principal, services), isFirstParty: true };
       const record = buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
-      record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
       return services.ledger.append(record).catch(catchRowFault);
@@ -240,7 +240,7 @@ function buildOutcomeRecord(
     stakes: request.stakes * stakesUnit,
     ...(stakesUnit === 1 ? {} : { reportedStakes: request.stakes }),
     ...(request.incident_id === undefined ? {} : { incidentId: request.incident_id }),
-    gradeIndex: GRADES.indexOf(request.grade),
+    ...selectGrade(request.grade, isFirstParty),
     signature: "none",
     settledAtMs,
     isTimeGiven: request.settled_at !== undefined,
@@ -254,6 +254,19 @@ function buildOutcomeRecord(
     source: "api",
     body: NO_BODY,
   };
+}
+
+/**
+ * What the outcome weighs as: a grade above `counterparty` takes the operator's word, that of a
+ * first-party key or an import. Another's claim is kept beside it and weighs nothing.
+ */
+function selectGrade(
+  grade: Grade,
+  isFirstParty: boolean,
+): Pick<OutcomeRecord, "gradeIndex" | "claimedGradeIndex"> {
+  const gradeIndex = GRADES.indexOf(grade);
+  if (isFirstParty || gradeIndex >= UNPROVED_GRADE_INDEX) return { gradeIndex };
+  return { gradeIndex: UNPROVED_GRADE_INDEX, claimedGradeIndex: gradeIndex };
 }
 
 /**

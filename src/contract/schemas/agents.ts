@@ -124,7 +124,11 @@ const recorded = t.defineObject({
   ...t.repeatSchema(t.text, "outcome_id", "subject", "reporter"),
   outcome: t.defineSchema<0 | 1>({ enum: [0, 1] }),
   stakes: t.number,
-  grade: t.defineChoice(GRADES),
+  grade: t.withDescription(t.defineChoice(GRADES), "What it weighs as."),
+  claimed_grade: t.withDescription(
+    t.defineChoice(GRADES),
+    "As sent: above `grade` where nothing proves it.",
+  ),
   signature: t.withDescription(
     t.defineChoice(SIGNATURES),
     "`reporter`: signed with the reporter's key; `bureau`: imported by the operator; `none`: unsigned.",

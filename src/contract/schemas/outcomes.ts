@@ -61,6 +61,12 @@ export const OutcomeReceipt = t.defineMessage("OutcomeReceipt", {
   recorded_at: t.time,
   duplicate: t.flag,
   signature: t.defineChoice(SIGNATURES),
+  claimed_grade: t.makeOptional(
+    t.withDescription(
+      t.defineChoice(GRADES),
+      "The grade as sent, where nothing proves it and the outcome weighs as `counterparty`.",
+    ),
+  ),
   evidence_id: t.makeOptional(t.withDescription(t.text, "The signed batch that it came in.")),
   evidence_index: t.makeOptional(t.withDescription(t.integer, "Its place there.")),
 });

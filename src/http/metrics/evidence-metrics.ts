@@ -10,7 +10,7 @@ import {
 
 export const EVIDENCE_METRICS = {
   outcomes_total: defineCounter(
-    "outcomes recorded since the start, by the grade they claim and by who signed",
+    "outcomes recorded since the start, by the grade recorded and by who signed",
     "stands still while callers report",
     "grade",
     "signature",

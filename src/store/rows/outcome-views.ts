@@ -12,7 +12,11 @@ export const OUTCOME_COLUMNS = [
   ["reporter_namespace", "VARCHAR", "namespace of an agent:// reporter, else null"],
   ["outcome", "UTINYINT", "1 success, 0 failure"],
   ["stakes", "DOUBLE", "value at risk, in the tenant's unit"],
-  ["grade", "VARCHAR", "evidence grade: onchain, escrow, mediator, counterparty, self"],
+  [
+    "grade",
+    "VARCHAR",
+    "evidence grade that it weighs as: onchain, escrow, mediator, counterparty, self",
+  ],
   ["signature", "VARCHAR", "reporter: signed with its key; bureau: imported by the operator; none"],
   ["settled_at", "TIMESTAMP", "when the outcome settled, UTC"],
   ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"],
@@ -38,6 +42,7 @@ export const OUTCOME_COLUMNS = [
     "VARCHAR",
     "who answers for it: reporter (its key signed), bureau (for a first-party API key), import, none",
   ],
+  ["claimed_grade", "VARCHAR", "the grade as sent; above `grade` where nothing proves it"],
 ] as const;
 
 /** Columns that not every outcome has. */

@@ -9,6 +9,7 @@ import {
   type SignedId,
   type SignedRecords,
 } from "../../contract/signed-records.ts";
+import { VOICE_FIRST_PARTY, VOICE_REPORTER } from "../../contract/voices.ts";
 import { GRADES, type EvidenceKind } from "../../contract/vocabulary.ts";
 import {
   FRAME_KINDS,
@@ -18,6 +19,7 @@ import {
 } from "../../journal/format.ts";
 import type { CountedShareReader } from "../../journal/counted-shares.ts";
 import { decodeOutcome, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
+import { computeWeighedGrade } from "../../journal/folded-outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
 import { readNumber, type Connection, type RowAppender, type RowValues } from "../duckdb.ts";
@@ -200,7 +202,7 @@ function appendOutcome(
   appendAgent(appender, record.reporter);
   appender.appendUTinyInt(record.outcome);
   appender.appendDouble(record.reportedStakes ?? record.stakes);
-  appender.appendVarchar(GRADES[record.gradeIndex] ?? "");
+  appender.appendVarchar(selectWeighedGrade(record));
   appender.appendVarchar(record.signature);
   appender.appendInstant(record.settledAtMs);
   appender.appendInstant(record.recordedAtMs);
@@ -215,7 +217,14 @@ function appendOutcome(
   appender.appendDouble(record.stakes);
   appender.appendDouble(countedShare);
   appender.appendVarchar(selectSigner(record));
+  appender.appendVarchar(GRADES[record.claimedGradeIndex ?? record.gradeIndex] ?? "");
   appender.endRow();
+}
+
+function selectWeighedGrade(record: OutcomeRecord): string {
+  const { gradeIndex, isFirstParty, voice, signerVoice = VOICE_REPORTER } = record;
+  const answering = isFirstParty === true ? VOICE_FIRST_PARTY : (voice ?? signerVoice);
+  return GRADES[computeWeighedGrade(gradeIndex, answering)] ?? "";
 }
 
 /** Who signed an outcome; the operator's import is signed as `bureau`. */

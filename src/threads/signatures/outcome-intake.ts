@@ -12,7 +12,7 @@ import { isOfOneRow } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
-import { buildReceipt } from "../../ledger/receipts.ts";
+import { type AwaitedOutcome, buildReceipt } from "../../ledger/receipts.ts";
 import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
 import type { SignaturePool } from "./pool.ts";
 import type { IntakeFrames } from "./worker.ts";
@@ -60,27 +60,30 @@ async function readAndAppendBatch(
  *   batch.
  */
 function buildImportResults(
-  { rows, evidenceId, isSigned }: IntakeFrames,
+  { rows, evidenceId, isSigned, claimedGrades }: IntakeFrames,
   { numbers, duplicateIds }: FrameReceipts,
 ): ImportResult[] {
   let recorded = 0;
   let duplicate = 0;
-  const next = (outcomeId: string, isSignedRow: boolean): OutcomeReceipt => {
+  const next = (awaited: AwaitedOutcome): OutcomeReceipt => {
     const at = recorded++ * NUMBERS_PER_RECEIPT;
     const verdict = numbers[at]!;
     const lsn = numbers[at + 1]!;
     const recordedAtMs = numbers[at + 2]!;
     const firstOutcomeId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
-    const signature = isSignedRow ? "reporter" : "none";
     const result = { verdict, lsn, recordedAtMs, firstOutcomeId };
-    return buildReceipt({ outcomeId, signature }, result);
+    return buildReceipt(awaited, result);
   };
   // A signer that contradicts itself is refused by the batch, not row by row.
-  if (evidenceId !== "") next("", true);
+  if (evidenceId !== "") next({ outcomeId: "", signature: "reporter" });
   return rows.map((row, index) => {
     if (typeof row !== "string") return decodeFault(row);
     try {
-      const receipt = next(row, isSigned[index] === 1);
+      const receipt = next({
+        outcomeId: row,
+        signature: isSigned[index] === 1 ? "reporter" : "none",
+        claimedGradeIndex: claimedGrades[index],
+      });
       if (evidenceId === "") return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     } catch (thrown) {

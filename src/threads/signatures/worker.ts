@@ -36,6 +36,8 @@ export interface IntakeFrames {
   readonly rows: readonly (string | EncodedFault)[];
   /** Per row: 1 when its reporter signed. */
   readonly isSigned: Uint8Array;
+  /** Per row: index into GRADES of a grade claimed and not proved, -1 for none. */
+  readonly claimedGrades: Int8Array;
 }
 
 /** `knows`: number of key events that the thread has folded; the pool must send the later ones. */
@@ -77,6 +79,7 @@ function encodeBatchFrames({ rows, evidence }: ReadBatchResult): IntakeFrames {
   const whole = evidence === undefined ? undefined : addEvidenceId(evidence);
   if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeBatchEvidence(whole));
   const isSigned = new Uint8Array(rows.length);
+  const claimedGrades = new Int8Array(rows.length).fill(-1);
   const answered = rows.map((row, index) => {
     if (row instanceof ServiceFault) return encodeFault(row);
     if (whole !== undefined) {
@@ -86,11 +89,14 @@ function encodeBatchFrames({ rows, evidence }: ReadBatchResult): IntakeFrames {
       row.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
     }
     if (row.signature === "reporter") isSigned[index] = 1;
+    claimedGrades[index] = row.claimedGradeIndex ?? -1;
     batch.addOutcome(row);
     return row.outcomeId;
   });
   const { bytes, count } = batch.drain();
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
-  return transferResult({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);
+  return transferResult({ frames, count, evidenceId, rows: answered, isSigned, claimedGrades }, [
+    frames.buffer,
+  ]);
 }

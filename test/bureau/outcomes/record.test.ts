@@ -14,6 +14,7 @@ import {
 } from "../../../src/bureau/outcomes/record.ts";
 import { KeyRegistry } from "../../../src/bureau/reporters/key-registry.ts";
 import { hashTenantToVoice } from "../../../src/contract/voices.ts";
+import { GRADES } from "../../../src/contract/vocabulary.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { createActivePolicy, type PolicySource } from "../../../src/policy/active-policy.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
@@ -84,6 +85,14 @@ function record(
   return bureau.recordOutcome(request, from);
 }
 
+const senderSources = {
+  policies: {
+    findActivePolicy: () => createActivePolicy(DEFAULT_POLICY),
+    findPolicyVersion: () => undefined,
+  },
+  engine: { areStandingsInForce: false },
+};
+
 describe("recorded outcomes", () => {
   it("get a receipt once they are folded", async () => {
     const request = outcome({ settled_at: nowMs - DAY_MS });
@@ -122,6 +131,45 @@ describe("recorded outcomes", () => {
     expect(evidence.incidents_capped).toBe(1);
     expect(evidence.outcomes).toBe(8);
     expect(evidence.last_heard_at).toBe(new Date(nowMs).toISOString());
+  });
+
+  it.each(["onchain", "escrow", "mediator"] as const)(
+    "weigh as `counterparty` where nothing proves `%s`, signed or not, save by the operator's word",
+    async (grade) => {
+      const request = outcome({ grade });
+      const weigh = (isFirstParty: boolean) =>
+        buildRecordOrFault(
+          { outcomeIds: new UuidV7Generator((bytes) => void bytes.fill(7)) },
+          request,
+          selectOutcomeSender({ ...call.principal, isFirstParty }, senderSources),
+          nowMs,
+        );
+      const claimedGradeIndex = GRADES.indexOf(grade);
+      const weighed = { gradeIndex: GRADES.indexOf("counterparty"), claimedGradeIndex };
+      expect(weigh(false)).toMatchObject(weighed);
+      const trusted = weigh(true);
+      expect(trusted).toMatchObject({ gradeIndex: claimedGradeIndex });
+      expect(trusted).not.toHaveProperty("claimedGradeIndex");
+      const ordinary = { principal: { ...call.principal, isFirstParty: false } };
+      expect(await record(request, ordinary)).toMatchObject({ claimed_grade: grade });
+    },
+  );
+
+  it("keep an imported grade, whichever key imports", async () => {
+    const key = { ...call, principal: { ...call.principal, isFirstParty: false } };
+    const subject = "agent://a/imported-grade";
+    const [receipt] = await bureau.importOutcomes(
+      [outcome({ subject, grade: "onchain" })],
+      "import:f",
+      key,
+    );
+    expect(receipt).not.toHaveProperty("claimed_grade");
+    // An import is fully signed: grade 1 at stakes of 5.
+    const onchain = bureau.explainScore(subject, call).evidence.successes_90d;
+    const other = "agent://a/imported-counterparty";
+    await bureau.importOutcomes([outcome({ subject: other })], "import:f", key);
+    const counterparty = bureau.explainScore(other, call).evidence.successes_90d;
+    expect(counterparty / onchain).toBeCloseTo(0.6, 5);
   });
 
   it("are refused outside the window of time", async () => {

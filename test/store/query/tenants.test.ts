@@ -279,7 +279,7 @@ describe("ways out", () => {
         's' AS subject, 'r' AS reporter, 1 AS outcome, range AS stakes, 'self' AS grade,
         'none' AS signature, true AS agent_fault, if(range % 2 = 0, 'acme', 'zebra') AS tenant,
         '' AS action, '' AS request_id, 'api' AS source, 1 AS stakes_scored, 1 AS counted_share,
-        'none' AS signed_by
+        'none' AS signed_by, 'self' AS claimed_grade
         FROM range(1000)`),
     );
     const plan = await core.readQueue.read(async (reader) => {

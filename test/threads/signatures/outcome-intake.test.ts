@@ -57,6 +57,16 @@ function recordsOf(service: SigningService): unknown[] {
   return records;
 }
 
+function verifySignatures(service: SigningService): EvidenceVerifier {
+  const verifier = new EvidenceVerifier();
+  const reader = new JournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
+  reader.readRecords(0, service.ledger.position(), 1000, (bytes, at, lsn) =>
+    verifier.checkRecord(bytes, at, lsn),
+  );
+  reader.close();
+  return verifier;
+}
+
 describe("items signed each for itself", () => {
   it("are taken as an array or as lines, counted once, and hold when checked again", async () => {
     const service = await openService();
@@ -87,13 +97,30 @@ describe("items signed each for itself", () => {
     const alone = await service.post("/v1/outcomes", body, signature);
     expect(alone).toMatchObject({ status: 200, json: { duplicate: true } });
 
-    const check = new EvidenceVerifier();
-    const reader = new JournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
-    reader.readRecords(0, service.ledger.position(), 1000, (bytes, at, lsn) =>
-      check.checkRecord(bytes, at, lsn),
+    expect(verifySignatures(service)).toMatchObject({ validSignatureCount: 3, invalidLsns: [] });
+  });
+
+  it("say which grade they claimed without proof, and the signature holds over the claim", async () => {
+    const service = await openService();
+    const pair = newPair();
+    await service.register(pair);
+    const scopes = ["outcomes:write"];
+    const made = await service.call("POST", "/v1/keys", { tenant: "acme", scopes });
+    const graded = ["escrow", "counterparty", "self"].map((grade) =>
+      item(pair, outcome({ grade })),
     );
-    reader.close();
-    expect(check).toMatchObject({ validSignatureCount: 3, invalidLsns: [] });
+    const { json } = await service.call("POST", ROUTE, await Promise.all(graded), made.json.key);
+    expect((json.items as Answer[]).map(({ result }) => result?.["claimed_grade"])).toEqual([
+      "escrow",
+      undefined,
+      undefined,
+    ]);
+    expect(recordsOf(service).slice(-3)).toMatchObject([
+      { gradeIndex: 3, claimedGradeIndex: 1 },
+      { gradeIndex: 3 },
+      { gradeIndex: 4 },
+    ]);
+    expect(verifySignatures(service)).toMatchObject({ validSignatureCount: 3, invalidLsns: [] });
   });
 
   it("are refused with the codes of an outcome that comes alone", async () => {
