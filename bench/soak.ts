@@ -3,9 +3,9 @@
 // a dry run of kaizen and a batch of credibility each minute, an archive, webhooks and spans to a
 // receiver here, lines of access, a quota, verdicts, outcomes, sources, queries, reads of the log and
 // refusals in between, and callers who connect and say nothing. Agents are a
-// fixed set: what grows then is the service. Memory is the least of each window, after the first
-// third; its slope is in MiB a minute. One JSON object on the last line of stdout; `--smoke` lasts a
-// moment.
+// fixed set: what grows then is the service. Every isolate collects its garbage before each sample (soak/probe.mjs);
+// each part has a line over the time after the first third, in bytes a request. One JSON object on the last line of
+// stdout; `--smoke` lasts a moment.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -13,6 +13,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
+import { MemoryProbe } from "./soak/parts.ts";
 import { everyday, failureOf, slopeOf } from "../test/attack/attacks/overload.ts";
 import { delay, memoryMib } from "../test/attack/stage.ts";
 import { requestBytes, Wire } from "../test/attack/wire.ts";
@@ -22,17 +23,22 @@ import { ADMIN_KEY, machine, startServiceWith } from "./server-process.ts";
 const LANES = 8;
 const SILENT_CONNECTIONS = 50;
 const SAMPLE_EVERY_MS = 1000;
+const SAMPLE_EVERY_SMOKE_MS = 50;
 const SCRAPE_EVERY_MS = 5000;
 const LEARN_EVERY_MS = 60_000;
+const PROBE_EVERY_MS = 15_000;
+const PROBE_EVERY_SMOKE_MS = 1000;
+/** Growth of one part that passes for none. */
+const BYTES_PER_REQUEST_MAX = 8;
 
 const { values } = parsed(import.meta.filename, {
   options: {
     minutes: { type: "string", default: "10" },
-    pause: { type: "string", default: "10" },
+    pause: { type: "string", default: "1" },
     smoke: { type: "boolean", default: false },
   },
 });
-const lastsMs = values.smoke ? 1500 : Number(values.minutes) * 60_000;
+const lastsMs = values.smoke ? 12_000 : Number(values.minutes) * 60_000;
 const counts = { requests: 0, scrapes: 0, runs: 0, silent: 0, webhooks: 0, spans: 0 };
 
 /** Takes what the service tells others: events and spans. */
@@ -45,8 +51,10 @@ receiver.listen(0, "127.0.0.1");
 await once(receiver, "listening");
 const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 
+const probe = new MemoryProbe(values.smoke ? PROBE_EVERY_SMOKE_MS : PROBE_EVERY_MS);
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-soak-"));
 const env = {
+  ...probe.env,
   TRUSTRANK_SEEDS: "agent://crowd/0,agent://crowd/1",
   TRUSTRANK_SNAPSHOT_OUTCOMES: "20000",
   TRUSTRANK_WEBHOOK_ALLOW: "127.0.0.0/8",
@@ -67,6 +75,8 @@ const isOver = () => performance.now() - startedAt >= lastsMs;
 const broken = new Map<string, number>();
 const latencies: number[] = [];
 const samples: [number, number][] = [];
+/** Times of the wall clock and requests answered until then. */
+const progress: [number, number][] = [];
 
 function note(wrong: string | undefined): void {
   if (wrong !== undefined) broken.set(wrong, (broken.get(wrong) ?? 0) + 1);
@@ -125,8 +135,9 @@ await ask("PUT", "/v1/quotas/default", { paid_reads_per_month: 1_000_000_000 });
 for (let at = 0; at < SILENT_CONNECTIONS; at++) keepSilent();
 await Promise.all([
   ...Array.from({ length: LANES }, (_, lane) => work(lane)),
-  every(SAMPLE_EVERY_MS, async () => {
+  every(values.smoke ? SAMPLE_EVERY_SMOKE_MS : SAMPLE_EVERY_MS, async () => {
     samples.push([performance.now() - startedAt, memoryMib(service.pid)]);
+    progress.push([Date.now(), counts.requests]);
   }),
   every(SCRAPE_EVERY_MS, async () => {
     counts.scrapes++;
@@ -136,6 +147,11 @@ await Promise.all([
 ]);
 const slope = slopeOf(samples, lastsMs);
 const exitCode = await service.stop();
+const parts = probe.measureGrowth(service.pid, progress);
+probe.close();
+const growing = Object.entries(parts)
+  .filter(([, { bytes_per_request: bytes }]) => bytes > BYTES_PER_REQUEST_MAX)
+  .map(([part, { bytes_per_request: bytes }]) => `${part} ${bytes}`);
 receiver.close();
 const report = {
   bench: "soak",
@@ -147,6 +163,8 @@ const report = {
     .filter((_, at) => at % Math.ceil(samples.length / 10) === 0)
     .map(([, mib]) => Math.round(mib)),
   slope_mib_per_min: Math.round(slope * 100) / 100,
+  parts,
+  growing,
   broken: Object.fromEntries(broken),
   exit_code: exitCode,
 };

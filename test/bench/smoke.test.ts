@@ -102,6 +102,10 @@ test.concurrent("bench:soak: everything on, nothing breaks", async () => {
   const report = await lastLine("bench/soak.ts", "--smoke");
   expect(report).toMatchObject({ broken: {}, exit_code: 0 });
   expect(report["requests"]).toBeGreaterThan(10);
+  const parts = Object.keys(report["parts"] as object);
+  expect(parts).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^heap main#/), "resident anonymous"]),
+  );
 });
 
 test.concurrent("bench -- eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
