@@ -19,6 +19,7 @@ const loadClusterBootstrap = () => import("./cluster/bootstrap-command.ts");
 const loadClusterRepair = () => import("./cluster/repair-command.ts");
 const loadClusterRestore = () => import("./cluster/restore-command.ts");
 const loadClusterStatus = () => import("./cluster/status-command.ts");
+const loadClusterUpgradeFinish = () => import("./cluster/upgrade-finish-command.ts");
 const loadClusterTrim = () => import("./cluster/trim-command.ts");
 const loadConfig = () => import("./config-command.ts");
 const loadCredibility = () => import("./credibility-command.ts");
@@ -104,6 +105,10 @@ export const showUsage = createLazyCommand(loadUsage, (module) => module.showUsa
 export const transferNamespace = createLazyCommand(
   loadNamespaces,
   (module) => module.transferNamespace,
+);
+export const finishClusterUpgrade = createLazyCommand(
+  loadClusterUpgradeFinish,
+  (module) => module.finishClusterUpgrade,
 );
 export const trimClusterLog = createLazyCommand(loadClusterTrim, (module) => module.trimClusterLog);
 export const unvouch = createLazyCommand(loadPolicy, (module) => module.unvouch);

@@ -51,6 +51,11 @@ export function deriveSecret(path: string, purpose: string): Buffer {
   return hash("sha256", signature, "buffer");
 }
 
+/** The secret from which the seals of a cluster's log are derived. */
+export function deriveLogSecret(path: string): Uint8Array {
+  return Uint8Array.from(deriveSecret(path, "cluster log"));
+}
+
 /** A key whose file lies beside the one in use until `install` puts it in its place. */
 export interface PreparedKey {
   readonly key: BureauKey;

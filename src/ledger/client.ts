@@ -268,7 +268,7 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "remote") this.#dispatchRemoteEvents(message.events);
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.applyScrub(message);
-    else if (message.kind === "failed") this.#markDead(message.exitCode, message.takenOver);
+    else if (message.kind === "failed") this.#markDead(message.exitCode, message.why);
   }
 
   #applyDiskStatus({ isHealthy, space }: DiskStatus): void {

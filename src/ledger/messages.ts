@@ -200,8 +200,8 @@ export interface FailedMessage {
   damage: JournalDamage | undefined;
   /** Set when a file of the data directory cannot be used. */
   file?: UnusableFile | undefined;
-  /** Set when another process owns the data directory now: says which. */
-  takenOver?: string | undefined;
+  /** Why, where it is not the disk: one sentence. */
+  why?: string | undefined;
 }
 
 export const NUMBERS_PER_RECEIPT = 3;

@@ -75,7 +75,10 @@ export async function openStorage(options: StorageOptions) {
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
-    onFatal: (exitCode, why) => onFatal(exitCode, why ?? JOURNAL_FAILED),
+    onFatal: (exitCode, why = JOURNAL_FAILED) => {
+      cluster?.endCatchingUp(why, exitCode);
+      onFatal(exitCode, why);
+    },
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,

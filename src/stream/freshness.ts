@@ -24,6 +24,8 @@ export interface FreshnessOptions {
   /** Origin of this process's messages. */
   readonly origin: string;
   readonly readMoment: () => Moment;
+  /** Place applied here; undefined while it is too far back for a message to count. */
+  readonly readAfter: () => number | undefined;
   /** Told of every moment at which a majority had a leader, and the newest place then. */
   readonly acknowledged: (at: Moment, seq: number) => void;
 }
@@ -87,14 +89,16 @@ export class FreshnessProofs {
     const isFresh = this.#newest !== undefined && measureAgeMs(this.#newest, now) < TICK_AGE_MS;
     if (isFresh || now.monotonicMs - this.#triedMs < TICK_RETRY_MS) return;
     this.#triedMs = now.monotonicMs;
-    void this.#appendTick(now);
+    const after = this.#options.readAfter();
+    if (after !== undefined) void this.#appendTick(now, after);
   }
 
-  async #appendTick(at: Moment): Promise<void> {
+  async #appendTick(at: Moment, after: number): Promise<void> {
     const { log, origin } = this.#options;
     const n = ++this.#tickCount;
+    const tick = { origin: formatTickOrigin(origin), n, after };
     try {
-      this.add(at, await log.appendTick({ origin: formatTickOrigin(origin), n }, TICK_TIMEOUT_MS));
+      this.add(at, await log.appendTick(tick, TICK_TIMEOUT_MS));
     } catch {
       // The next one is due soon: until then what this node answers gets older, which the figures say.
     }

@@ -27,7 +27,10 @@ const COLLECTED = SHIPPED + 1;
 const PARTS_BEHIND = COLLECTED + 1;
 /** Of the moment at `CAUGHT_UP`, on the monotonic clock. */
 const CAUGHT_UP_MONOTONIC = PARTS_BEHIND + 1;
-const COUNT = CAUGHT_UP_MONOTONIC + 1;
+const IGNORED = CAUGHT_UP_MONOTONIC + 1;
+const IGNORED_SEQ = IGNORED + 1;
+const IGNORED_AT = IGNORED_SEQ + 1;
+const COUNT = IGNORED_AT + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after the log's last proof of a leader, in ms, it counts as having none. */
@@ -94,6 +97,19 @@ export class StreamMetrics {
   /** Size of the log and its bound in bytes, as they were last told; 0 for never, or for none. */
   get size(): { readonly bytes: number; readonly bytesMax: number } {
     return { bytes: this.#numbers[BYTES]!, bytesMax: this.#numbers[BYTES_MAX]! };
+  }
+
+  /** Messages passed over since the start: how many, the newest one's place, and when (epoch ms; 0 for never). */
+  get ignored(): { readonly count: number; readonly seq: number; readonly atMs: number } {
+    const [count, seq, atMs] = [IGNORED, IGNORED_SEQ, IGNORED_AT].map((at) => this.#numbers[at]!);
+    return { count: count!, seq: seq!, atMs: atMs! };
+  }
+
+  /** So many more messages were passed over, the newest at that place. */
+  addIgnored(count: number, seq: number, atMs: number): void {
+    this.#numbers[IGNORED]! += count;
+    this.#numbers[IGNORED_SEQ] = seq;
+    this.#numbers[IGNORED_AT] = atMs;
   }
 
   /** Whether agent tables of nodes differed when they were last compared. */

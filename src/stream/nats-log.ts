@@ -6,7 +6,12 @@ import {
   jetstreamManager,
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
-import { type MessageId, type OutgoingMessage, TICK_RULES } from "../ledger/ordered/message.ts";
+import {
+  buildRulesMessage,
+  MESSAGE_RULES_VERSION,
+  type OutgoingMessage,
+  TICK_RULES,
+} from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
 import { NatsDecisionParts } from "./decisions/nats-parts.ts";
 import { followLog } from "./log-follower.ts";
@@ -17,6 +22,7 @@ import {
   type Lease,
   type LogState,
   type NodeReports,
+  type OutgoingTick,
   type OrderedLog,
 } from "./ordered-log.ts";
 import {
@@ -32,6 +38,7 @@ import {
   NatsPolling,
 } from "./nats-lease.ts";
 import {
+  type DeliveredMessage,
   encodeMessageHeaders,
   decodeOrderedMessage,
   describeReplicaShortage,
@@ -40,10 +47,13 @@ import {
   isStreamFull,
   buildStreamConfig,
   describeMissingStream,
+  describeOtherKey,
   buildLogReplicas,
   computeMajoritySilenceMs,
 } from "./nats-stream.ts";
 import { type NameHolder, NodeName } from "./node-name.ts";
+import { hasOlderNode } from "./reports.ts";
+import { type ClusterSecret, LogSeals } from "./seal.ts";
 import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./retries.ts";
 
 export interface NatsSettings extends NatsServerSettings {
@@ -53,6 +63,8 @@ export interface NatsSettings extends NatsServerSettings {
   readonly bytesMax: number;
   /** Bound of the stream of decisions in bytes; full, it drops the oldest. */
   readonly decisionBytesMax?: number;
+  /** Seals what is appended, and proves what is read; left out: nothing is sealed, and no log begun. */
+  readonly secret?: ClusterSecret | undefined;
   /** Only looks: makes and changes nothing, and refuses where there is no log. */
   readonly onlyReads?: boolean;
   /** Begins the log anew, with a generation beyond this one and beyond all that are there. */
@@ -100,6 +112,7 @@ class NatsLog implements NatsOrderedLog {
   readonly #settings: NatsSettings;
   #stream = "";
   #subject = "";
+  #seals: LogSeals | undefined;
   generation = 0;
   readonly link = new LogConnectionMonitor();
   polling!: NatsPolling;
@@ -132,6 +145,8 @@ class NatsLog implements NatsOrderedLog {
       beginsAfter === undefined ? Math.max(1, newest) : Math.max(newest, beginsAfter) + 1;
     this.#stream = `${name}_p0_g${this.generation}`;
     this.#subject = `${name}.p0.g${this.generation}`;
+    const { secret } = this.#settings;
+    this.#seals = secret && new LogSeals(secret, name, this.generation);
     const replicas = Math.min(REPLICAS_MAX, servers.length);
     await retryUntilAvailable(() => this.#openStream(replicas));
     const buckets = new Kvm(this.#client);
@@ -143,6 +158,35 @@ class NatsLog implements NatsOrderedLog {
     };
     this.#nodes = await retryUntilAvailable(() => open(`${name}_nodes`, REPORT_TTL_MS));
     this.#leases = await retryUntilAvailable(() => open(`${name}_leases`, LEASE_MS));
+    await retryUntilAvailable(() => this.#beginOrProveLog());
+  }
+
+  /**
+   * Appends the first message of an empty log, which names its rules and its key, or compares the key.
+   * @throws ClusterRefused where the log was begun with another bureau key.
+   */
+  async #beginOrProveLog(): Promise<void> {
+    const { secret, onlyReads = false, beginsAfter } = this.#settings;
+    if (secret === undefined || onlyReads || beginsAfter !== undefined) return;
+    const { state } = await this.#readStreamInfo();
+    if (state.messages > 0) {
+      const first = await this.#manager.streams.getMessage(this.#stream, { seq: state.first_seq });
+      const refusal = describeOtherKey(first?.header, secret.key);
+      if (refusal !== undefined) throw new ClusterRefused(refusal);
+      return;
+    }
+    if (state.last_seq > 0 || hasOlderNode(await readKeptReports(this.#nodes))) return;
+    const { key } = secret;
+    const message = buildRulesMessage({ rules: MESSAGE_RULES_VERSION, key }, 0);
+    const headers = encodeMessageHeaders(message, this.#subject, this.#seals);
+    try {
+      const expect = { lastSequence: 0 };
+      await this.#client.publish(this.#subject, message.frames, { headers, expect });
+    } catch (error) {
+      // Another node has begun it meanwhile: its key is compared.
+      if (!isRevisionConflict(error)) throw error;
+      await this.#beginOrProveLog();
+    }
   }
 
   /** Of the streams that are there; 0 where there is none. */
@@ -208,7 +252,7 @@ class NatsLog implements NatsOrderedLog {
     const { origin, n, frames } = message;
     const options = {
       msgID: `${origin}:${n}`,
-      headers: encodeMessageHeaders(message),
+      headers: encodeMessageHeaders(message, this.#subject, this.#seals),
       timeout: REQUEST_MS,
     };
     const until = performance.now() + deadlineMs;
@@ -230,10 +274,11 @@ class NatsLog implements NatsOrderedLog {
     }
   }
 
-  async appendTick(id: MessageId, timeout: number): Promise<number> {
+  async appendTick(tick: OutgoingTick, timeout: number): Promise<number> {
     const frames = new Uint8Array();
     // Without an id by which the servers would know it again: none is answered as a repeat.
-    const headers = encodeMessageHeaders({ ...id, count: 0, frames, rules: TICK_RULES });
+    const message = { ...tick, count: 0, frames, rules: TICK_RULES };
+    const headers = encodeMessageHeaders(message, this.#subject, this.#seals);
     try {
       return (await this.#client.publish(this.#subject, frames, { headers, timeout })).seq;
     } catch (error) {
@@ -246,7 +291,7 @@ class NatsLog implements NatsOrderedLog {
       from,
       last,
       take,
-      read: decodeOrderedMessage,
+      read: (message: DeliveredMessage) => decodeOrderedMessage(message, this.#seals),
       log: this.#settings.log,
       source: async (next) =>
         openMessageSource(await connectToServers(this.#settings), this.#stream, next),

@@ -5,9 +5,11 @@ import {
   type OrderedMessage,
   type OutgoingMessage,
   FIRST_RULES,
+  parseRulesChange,
 } from "../ledger/ordered/message.ts";
 import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
 import { buildMessageHeaders } from "./nats-connection.ts";
+import type { LogSeals } from "./seal.ts";
 
 /** The settings that matter here, under JetStream's names. */
 export interface StreamConfig {
@@ -125,37 +127,59 @@ const ORIGIN = "Tr-Origin";
 const NUMBER = "Tr-N";
 const COUNT = "Tr-Count";
 const MESSAGE_RULES = "Tr-Rules";
+const AFTER = "Tr-After";
+const SEAL = "Tr-Seal";
 
 /** What a consumer of the stream hands over, as far as it is read. */
-interface DeliveredMessage {
+export interface DeliveredMessage {
   readonly headers?: { get(name: string): string } | undefined;
+  readonly subject: string;
   readonly seq: number;
   readonly info: { readonly timestampNanos: number };
   readonly data: Uint8Array;
 }
 
-export function encodeMessageHeaders({ origin, n, count, rules = FIRST_RULES }: OutgoingMessage) {
+/** Headers of a message, with its seal where there is a key to seal by. */
+export function encodeMessageHeaders(
+  { rules = FIRST_RULES, after = 0, ...rest }: OutgoingMessage,
+  subject: string,
+  seals: LogSeals | undefined,
+) {
+  const message = { ...rest, rules, after };
+  const { origin, n, count } = message;
   return buildMessageHeaders({
     [ORIGIN]: origin,
     [NUMBER]: String(n),
     [COUNT]: String(count),
     [MESSAGE_RULES]: String(rules),
+    [AFTER]: String(after),
+    ...(seals && { [SEAL]: seals.computeMessageSeal(subject, message) }),
   });
 }
 
-export function decodeOrderedMessage({
-  headers,
-  seq,
-  info,
-  data,
-}: DeliveredMessage): OrderedMessage {
-  return {
-    seq,
-    timeMs: Math.floor(info.timestampNanos / 1e6),
+/** Why the log whose first message has these headers is none of this bureau key; undefined where it may be. */
+export function describeOtherKey(
+  headers: DeliveredMessage["headers"],
+  key: string,
+): string | undefined {
+  const begun = parseRulesChange(headers?.get(ORIGIN) ?? "");
+  if (begun === undefined || begun.key === key) return undefined;
+  return `the log was begun with the bureau key ${begun.key.slice(0, 16)}…, and this node has ${key.slice(0, 16)}…: copy \`bureau.key\` from a node's data directory into this one's`;
+}
+
+/** A message of the stream, whose seal is looked at where there is a key. */
+export function decodeOrderedMessage(
+  { headers, seq, info, data, subject }: DeliveredMessage,
+  seals: LogSeals | undefined,
+): OrderedMessage {
+  const message = {
     origin: headers?.get(ORIGIN) ?? "",
     n: Number(headers?.get(NUMBER)),
     count: Number(headers?.get(COUNT)),
     rules: Number(headers?.get(MESSAGE_RULES)),
+    after: Number(headers?.get(AFTER)),
     frames: data,
   };
+  const isSealed = seals?.isMessageSealed(subject, message, headers?.get(SEAL) ?? "") ?? false;
+  return { ...message, seq, timeMs: Math.floor(info.timestampNanos / 1e6), isSealed };
 }

@@ -70,6 +70,9 @@ export interface KeptReport {
 /** By node. */
 export type NodeReports = ReadonlyMap<string, KeptReport>;
 
+/** A message without records before it has its place. */
+export type OutgoingTick = Required<Pick<OutgoingMessage, "origin" | "n" | "after">>;
+
 export interface OrderedLog {
   /** Counts how often the log was begun anew from a node's journal; from 1. */
   readonly generation: number;
@@ -88,7 +91,7 @@ export interface OrderedLog {
    * @returns its number in the log.
    * @throws StreamUnavailable where that took longer than `timeoutMs`.
    */
-  appendTick(id: MessageId, timeoutMs: number): Promise<number>;
+  appendTick(tick: OutgoingTick, timeoutMs: number): Promise<number>;
   /**
    * Hands over the messages from `from` on, in order, without a hole, until stopped. `take` may be
    * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server. `last` is

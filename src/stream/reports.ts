@@ -1,13 +1,18 @@
 // Reports of nodes about themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
-import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
+import {
+  CHECKPOINT_MESSAGES,
+  FIRST_RULES,
+  SEALED_RULES,
+  type TableHash,
+} from "../ledger/ordered/message.ts";
 import {
   measureKeptAges,
   NODE_AWAY_MS,
   type ReportAges,
   type ReportWatch,
 } from "./living-nodes.ts";
-import type { LogState, OrderedLog } from "./ordered-log.ts";
+import type { LogState, NodeReports, OrderedLog } from "./ordered-log.ts";
 import { retryUntilAvailable } from "./retries.ts";
 
 /** The newest checkpoints told: others may lag behind. */
@@ -30,6 +35,9 @@ export interface NodeReport {
   readonly atMs: number;
   /** Jobs of the whole cluster that it does; left out by releases without leases. */
   readonly leads?: readonly string[];
+  /** Highest rules of the log that it knows, and those in force where it is; left out: the first. */
+  readonly rulesMax?: number | undefined;
+  readonly rules?: number | undefined;
   /** What it does beside answering; left out: nothing. */
   readonly role?: NodeRole | undefined;
   /** Place of the log and chain of the journal there, oldest first. */
@@ -61,10 +69,15 @@ export async function readClusterView(
 ): Promise<ClusterView> {
   const [state, found] = await Promise.all([log.readState(), log.readReports()]);
   const ages = watch?.update(found) ?? measureKeptAges(found, state.toldMs ?? 0);
-  const told = [...found].map(([node, kept]) => [node, kept.told] as const);
-  const reports = told.filter((entry): entry is [string, NodeReport] => isNodeReport(entry[1]));
-  const strangers = told.flatMap(([node, report]) => (isNodeReport(report) ? [] : [node]));
+  const reports = listReadableReports(found);
+  const strangers = [...found].flatMap(([node, { told }]) => (isNodeReport(told) ? [] : [node]));
   return { generation: log.generation, state, reports, ages, strangers };
+}
+
+function listReadableReports(found: NodeReports): ClusterView["reports"] {
+  return [...found].flatMap(([node, { told }]) =>
+    isNodeReport(told) ? [[node, told] as const] : [],
+  );
 }
 
 /** Another release may tell more, or other things. */
@@ -169,6 +182,17 @@ export function findDivergence(
     if (against > 0) return { seq, isOutvoted };
   }
   return undefined;
+}
+
+/** Nodes that have not told that they know these rules of the log. */
+export function findNodesBelowRules(reports: ClusterView["reports"], rules: number): string[] {
+  return reports.flatMap(([node, { rulesMax = FIRST_RULES }]) => (rulesMax < rules ? [node] : []));
+}
+
+/** Whether a node of a release before seals has told of itself. */
+export function hasOlderNode(found: NodeReports): boolean {
+  const reports = listReadableReports(found);
+  return findNodesBelowRules(reports, SEALED_RULES).length > 0;
 }
 
 /** Why a node may not join those that tell of themselves; undefined when it may. */

@@ -4,8 +4,10 @@ import type { MessagePort } from "node:worker_threads";
 import {
   type AppliedMessage,
   FIRST_RULES,
+  MESSAGE_PLACES_MAX,
   MESSAGE_RULES_VERSION,
   type OrderedMessage,
+  SEALED_RULES,
   type FromStream,
   type ToStream,
 } from "../ledger/ordered/message.ts";
@@ -42,6 +44,8 @@ const REPORT_INTERVAL_MS = 5000;
 const MISSING_PROBES_MAX = 20;
 /** Without a message for so long, while one that was acknowledged is due, the log is read over another connection. */
 const READING_STALL_MS = 2000;
+/** Messages behind the newest from which on this node sends none: the rest is for those that come meanwhile. */
+const PLACES_BEHIND_MAX = MESSAGE_PLACES_MAX / 2;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -131,6 +135,8 @@ class StreamServer {
   /** Place from which the ledger follows: where it is not the first, the journal has that message. */
   #followedFrom = 1;
   #missingProbes = 0;
+  /** Newest place in the log when it was last looked at. */
+  #logSeq = 0;
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
@@ -138,6 +144,7 @@ class StreamServer {
     this.#proofs = new FreshnessProofs({
       ...options,
       readMoment: () => this.#readMoment(),
+      readAfter: () => this.#readAfter(),
       acknowledged: (at, seq) => this.#recordAcknowledged(at, seq),
     });
     this.#agreement = new AgreementMonitor(options.figures, options.tell);
@@ -171,19 +178,21 @@ class StreamServer {
     if (message.kind === "publish") void this.#publish(message);
     else if (message.kind === "follow") this.#follow(message);
     else if (message.kind === "applied") this.#recordApplied(message);
+    else if (message.kind === "ignored") this.#recordIgnored(message);
     else void this.#close();
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
     const { log, origin, figures, monotonic } = this.#options;
-    if (this.#updateAvailability()) return this.#refuse(n);
+    const after = this.#readAfter();
+    if (this.#updateAvailability() || after === undefined) return this.#refuse(n);
     const startedMs = monotonic();
     try {
       this.#inFlight.add(n);
       assertRoomBesideTicks(figures.size);
       // The first message of a log tells its rules, whoever sends it.
       const rules = this.#proofs.rules === FIRST_RULES ? FIRST_RULES : MESSAGE_RULES_VERSION;
-      const message = { origin, n, count, frames, rules };
+      const message = { origin, n, count, frames, rules, after };
       figures.known = await log.append(message, APPEND_DEADLINE_MS, this.#observeAppend());
       figures.recordPublishMs(monotonic() - startedMs);
       // Given up, it is applied all the same; whoever waited repeats it and learns of it.
@@ -271,6 +280,22 @@ class StreamServer {
     return Math.max(this.#options.figures.applied, this.#followedFrom > 1 ? this.#followedFrom : 0);
   }
 
+  /** What a message sent now names as applied; undefined while it might count nowhere when it has its place. */
+  #readAfter(): number | undefined {
+    const isTooFarBehind =
+      this.#proofs.rules >= SEALED_RULES && this.#logSeq - this.#appliedSeq > PLACES_BEHIND_MAX;
+    return isTooFarBehind ? undefined : this.#appliedSeq;
+  }
+
+  #recordIgnored({ messages }: ToStream & { kind: "ignored" }): void {
+    const { figures, clock, tell, log } = this.#options;
+    const [{ seq, origin, reason }] = messages as [(typeof messages)[number]];
+    figures.addIgnored(messages.length, messages.at(-1)!.seq, clock());
+    const more = messages.length > 1 ? `, and ${messages.length - 1} after it` : "";
+    const detail = `message ${seq} of generation ${log.generation} is passed over${more}: ${reason}; it claims origin \`${origin}\``;
+    tell({ kind: "note", event: "stream_message_ignored", detail });
+  }
+
   #recordApplied({ seq, lsn, chain, table, rules }: AppliedMessage): void {
     const { figures } = this.#options;
     this.#proofs.rules = rules;
@@ -298,6 +323,7 @@ class StreamServer {
       const state = await log.readState();
       figures.known = state.lastSeq;
       figures.size = state;
+      this.#logSeq = state.lastSeq;
       this.#proofs.addState(at, state);
       this.#checkMissingMessages(state);
     } catch {
@@ -368,6 +394,8 @@ class StreamServer {
       ...this.#checkpoints.reportMembers,
       role,
       leads: this.#leases.listHeldJobs,
+      rulesMax: MESSAGE_RULES_VERSION,
+      rules: this.#proofs.rules,
     };
     try {
       await log.publishReport(node, own);

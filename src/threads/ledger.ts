@@ -23,6 +23,7 @@ import {
   readKnownDurablePosition,
   MARK_INTERVAL_MS,
 } from "../ledger/snapshot/high-water.ts";
+import { MessageRulesUnsupported } from "../ledger/ordered/apply.ts";
 import { serveLedger } from "../ledger/loop.ts";
 import { LedgerMetrics } from "../ledger/metrics.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
@@ -50,6 +51,9 @@ interface LedgerWorkerData extends LedgerThreadData {
   storePort: MessagePort | undefined;
 }
 
+/** Failures whose message tells an operator what to do. */
+const SENTENCE_ERRORS = [OwnershipLost, FileUnusable, MessageRulesUnsupported];
+
 type LedgerMessageSender = (message: FromLedger) => void;
 
 function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
@@ -59,8 +63,9 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
     const file = error instanceof FileUnusable ? error.file : undefined;
-    const takenOver = error instanceof OwnershipLost ? error.message : undefined;
-    send({ kind: "failed", exitCode, detail: String(error), damage, file, takenOver });
+    const isSentence = SENTENCE_ERRORS.some((kind) => error instanceof kind);
+    const why = isSentence ? (error as Error).message : undefined;
+    send({ kind: "failed", exitCode, detail: String(error), damage, file, why });
     end();
   };
   let snapshots: SnapshotScheduler | undefined;

@@ -103,6 +103,7 @@ export class MemoryLog implements OrderedLog {
       seq,
       timeMs: this.#timeMs + seq,
       rules: this.rules,
+      isSealed: true,
     });
     return seq;
   }

@@ -25,6 +25,7 @@ function open(rules = TICK_RULES) {
     });
   const proofs = new FreshnessProofs({
     log: { appendTick, link },
+    readAfter: () => 0,
     origin: "one:1",
     readMoment: () => at(time.ms, time.wallStepMs),
     acknowledged: (moment, seq) => acknowledged.push([moment, seq]),
@@ -51,7 +52,9 @@ test("a tick is due after a second without a proof, and again soon until one is 
   const { proofs, ticks, look } = open();
   expect(look(0)).toBe(1);
   expect([look(399), look(400), look(799), look(800)]).toEqual([1, 2, 2, 3]);
-  expect(ticks.map(({ id }) => id)).toEqual([1, 2, 3].map((n) => ({ origin: "one:1:tick", n })));
+  expect(ticks.map(({ id }) => id)).toEqual(
+    [1, 2, 3].map((n) => ({ origin: "one:1:tick", n, after: 0 })),
+  );
   // The first is acknowledged late: it proves the moment at which it was begun, and no other.
   ticks[0]!.acknowledge(7);
   await Promise.resolve();

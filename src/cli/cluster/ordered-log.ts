@@ -1,7 +1,9 @@
 // The log of a cluster as the commands open it.
 import type { OutputFlags } from "../output.ts";
+import { deriveLogSecret, loadBureauKey } from "../../journal/signing-key.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type ClusterConfig, parseClusterConfig } from "../../service/settings/cluster-config.ts";
+import type { ClusterSecret } from "../../stream/seal.ts";
 import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { readEnvironment } from "../environment.ts";
@@ -23,10 +25,16 @@ export function requireClusterConfig(flags: ClusterFlags): ClusterConfig {
   );
 }
 
+/** Of the bureau key in that file. @throws the file system's error, FileUnusable. */
+export function loadClusterSecret(path: string): ClusterSecret {
+  const key = loadBureauKey(path, false).publicKey.toString("hex");
+  return { secret: deriveLogSecret(path), key };
+}
+
 /** Opens the log for one piece of work. @throws CommandFailure with the log's sentence. */
 export async function withOrderedLog<T>(
   config: ClusterConfig,
-  how: Pick<NatsSettings, "onlyReads" | "beginsAfter">,
+  how: Pick<NatsSettings, "onlyReads" | "beginsAfter" | "secret">,
   act: (log: OrderedLog) => Promise<T>,
 ): Promise<T> {
   const { servers, credentialsFile, tls, name, streamBytesMax: bytesMax } = config;

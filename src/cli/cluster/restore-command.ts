@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import {
+  buildRulesMessage,
   MESSAGE_RULES_VERSION,
   type OrderedMessage,
   formatLogBeginning,
@@ -20,7 +21,12 @@ import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { createClaimOptions } from "../data-access.ts";
 import { printNote, print, printJson } from "../output.ts";
-import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./ordered-log.ts";
+import {
+  type ClusterFlags,
+  loadClusterSecret,
+  requireClusterConfig,
+  withOrderedLog,
+} from "./ordered-log.ts";
 
 /** Longest time that the first message is tried. */
 const APPEND_MS = 30_000;
@@ -37,11 +43,16 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
     const longest = selectLongestJournal(diskFileLayer, nodes);
     for (const node of nodes)
       reportRestoredJournal(node, extendToLongest(diskFileLayer, node, longest));
+    const secret = loadClusterSecret(longest.claim.paths.bureauKey);
     const beginsAfter = longest.mark?.generation ?? 0;
-    const { generation, message } = await withOrderedLog(config, { beginsAfter }, async (log) => ({
-      generation: log.generation,
-      message: await appendFirstMessage(log, longest),
-    }));
+    const { generation, message } = await withOrderedLog(
+      config,
+      { beginsAfter, secret },
+      async (log) => ({
+        generation: log.generation,
+        message: await appendFirstMessage(log, longest),
+      }),
+    );
     for (const node of nodes) appendFirstMark(diskFileLayer, node, generation, message);
     const { lsn, chain } = longest.tail;
     const after = { position: lsn, chain: chain.toString("hex") };
@@ -66,11 +77,14 @@ function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): vo
 }
 
 /** Says in the log which journal it goes on from. @throws CommandFailure when others write already. */
-async function appendFirstMessage(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
-  const origin = formatLogBeginning({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
-  const none = new Uint8Array();
-  const rules = MESSAGE_RULES_VERSION;
-  const seq = await log.append({ origin, n: 1, count: 0, frames: none, rules }, APPEND_MS);
+async function appendFirstMessage(
+  log: OrderedLog,
+  { tail, key }: NodeJournal,
+): Promise<OrderedMessage> {
+  const level = { rules: MESSAGE_RULES_VERSION, key: key.publicKey.toString("hex") };
+  const after = { lsn: tail.lsn, chain: tail.chain.toString("hex") };
+  const first = { ...buildRulesMessage(level, 0), origin: formatLogBeginning(after, level) };
+  const seq = await log.append(first, APPEND_MS);
   if (seq !== 1) throw new CommandFailure("a node writes to the log already: stop all nodes");
   return new Promise((resolve) => {
     const following = log.follow(1, (message) => {

@@ -47,6 +47,17 @@ export function addClusterCommands(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => commands.trimClusterLog(flags));
   cluster
+    .command("upgrade")
+    .description("steps of an upgrade that concern all nodes")
+    .command("finish")
+    .description("let the log take sealed messages only, once every node runs this release")
+    .option("--without <nodes>", "nodes that are gone for good, with commas: nobody waits for them")
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.finishClusterUpgrade(resolveDataAccess(flags).dataDir, flags));
+  cluster
     .command("repair")
     .description("fetch damaged segments of this node's journal from nodes that have them whole")
     .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")

@@ -56,6 +56,10 @@ export const STREAM_METRICS = {
     "messages that found no place in the log in time; what they held was refused with 503",
     "rises: the log has no majority, or is full",
   ),
+  stream_ignored_messages_total: defineCounter(
+    "messages of the log that every node passes over: without a valid seal, or none of a node",
+    "rises: somebody else has the credentials of the log's servers",
+  ),
   stream_reconnects_total: defineCounter(
     "times that the connection to the log's servers was lost",
     "rises from hour to hour: a server that restarts, or the network",

@@ -39,8 +39,14 @@ export class MessageOutOfSequence extends Error {
   }
 }
 
-/** A message that this release does not know how to apply. */
-export class MessageRulesUnsupported extends Error {}
+/** A sealed message that this release does not know how to apply. */
+export class MessageRulesUnsupported extends Error {
+  constructor({ seq, rules }: OrderedMessage) {
+    super(
+      `message ${seq} of the cluster's log asks for rules ${rules}, and this release knows rules 1 to ${MESSAGE_RULES_VERSION}: install the release of the other nodes, which \`trustrank cluster status\` shows`,
+    );
+  }
+}
 
 /** A record that came through the log, for those who keep its kind in memory. */
 export interface RemoteEvent {
@@ -121,11 +127,7 @@ export class OrderedApplier {
     const { journal, state, generation } = this.#parts;
     const due = state.progress.seq + 1;
     if (message.seq !== due) throw new MessageOutOfSequence(due, message.seq);
-    if (message.rules > MESSAGE_RULES_VERSION) {
-      throw new MessageRulesUnsupported(
-        `message ${due} asks for rules ${message.rules}, known are ${MESSAGE_RULES_VERSION}`,
-      );
-    }
+    if (message.rules > MESSAGE_RULES_VERSION) throw new MessageRulesUnsupported(message);
     this.#assertLogContinuesJournal(message);
     if (!leavesMark(message)) {
       state.progress.passTick(message.seq);

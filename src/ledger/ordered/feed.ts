@@ -16,7 +16,7 @@ import {
   type FromStream,
   type ToStream,
 } from "./message.ts";
-import { blankInvalidMessage } from "./invalid-messages.ts";
+import { blankInvalidMessages } from "./invalid-messages.ts";
 import { screenAppend, type ScreenedAppend } from "./append-screening.ts";
 
 /** Messages under way at a time. More only queue: each is synced on a majority of servers. */
@@ -204,7 +204,7 @@ export class OrderedFeed {
   /** Without those that are applied already; the last of them with a mark must be what the journal says. */
   #selectUnapplied(arrived: readonly OrderedMessage[]): OrderedMessage[] {
     const { mark, seq: appliedSeq, rulesLevel } = this.#options.core.progress;
-    const messages = arrived.map((message) => blankInvalidMessage(message, rulesLevel));
+    const messages = blankInvalidMessages(arrived, rulesLevel);
     if (mark === undefined) return messages;
     const same = messages.find(({ seq }) => seq === mark.seq);
     if (same !== undefined && digestMessage(same) !== mark.sha) throw createForkDamage(mark.seq);
@@ -219,6 +219,10 @@ export class OrderedFeed {
     const { origin, settled } = this.#options;
     const last = messages[applied.length - 1];
     if (last === undefined) return;
+    const ignored = messages
+      .slice(0, applied.length)
+      .flatMap(({ seq, ignored: why }) => (why === undefined ? [] : [{ seq, ...why }]));
+    if (ignored.length > 0) this.#post({ kind: "ignored", messages: ignored });
     // Known here already where somebody waits for it; given up, it is news as another node's is.
     const news = events.filter(({ ownN }) => ownN === undefined || !this.#sent.has(ownN));
     settled(last.timeMs, news);

@@ -10,10 +10,13 @@ import {
 } from "../../journal/format.ts";
 import {
   parseLogBeginning,
+  parseRulesChange,
   FIRST_RULES,
   isTick,
+  MESSAGE_PLACES_MAX,
   type OrderedMessage,
   MESSAGE_RULES_VERSION,
+  SEALED_RULES,
   TICK_RULES,
 } from "./message.ts";
 
@@ -28,21 +31,60 @@ const JOURNAL_ONLY_KINDS: ReadonlySet<number> = new Set([
   FRAME_KINDS.stream,
 ]);
 
+/** Characters of a claimed origin that are told. */
+const ORIGIN_CHARS_TOLD = 256;
+
 /**
- * The message as it is to be applied: itself, or an empty one in its place. Decided by its bytes and the rules of
- * the log before it (0 for none). One of higher rules is left as it is: its frames may be of kinds that are not known
- * here.
+ * The message as it is to be applied: itself, or an empty one in its place, which says why. Decided by the message
+ * and the rules of the log before it (0 for none), so by every node alike. One that is sealed and of higher rules
+ * is left as it is: its frames may be of kinds that are not known here.
  */
 export function blankInvalidMessage(message: OrderedMessage, rulesLevel: number): OrderedMessage {
-  const { origin, n, count, rules, seq, timeMs } = message;
-  if (parseLogBeginning(message) !== undefined) return message;
-  const isNamed = ORIGIN_PATTERN.test(origin) && isPositiveInteger(n) && isPositiveInteger(rules);
+  const reason = describeInvalidMessage(message, rulesLevel);
+  if (reason === undefined) return message;
+  const { seq, timeMs, origin } = message;
+  const ignored = { reason, origin: origin.slice(0, ORIGIN_CHARS_TOLD) };
+  return { ...BLANK_MESSAGE, seq, timeMs, frames: new Uint8Array(0), ignored };
+}
+
+/** The messages of a group, each by the rules that those before it have set. */
+export function blankInvalidMessages(
+  messages: readonly OrderedMessage[],
+  rulesLevel: number,
+): OrderedMessage[] {
+  let level = rulesLevel;
+  return messages.map((message) => {
+    const applicable = blankInvalidMessage(message, level);
+    if (applicable.seq === 1 || parseRulesChange(applicable.origin) !== undefined)
+      level = Math.max(level, applicable.rules);
+    return applicable;
+  });
+}
+
+function describeInvalidMessage(message: OrderedMessage, rulesLevel: number): string | undefined {
+  const { origin, n, count, rules, seq, frames } = message;
+  const change = parseRulesChange(origin);
+  const isSealDemanded = rulesLevel >= SEALED_RULES || rules > FIRST_RULES || change !== undefined;
+  if (isSealDemanded) {
+    const { isSealed = false, after = 0 } = message;
+    if (!isSealed) return "it carries no valid seal";
+    if (!Number.isSafeInteger(after) || after >= seq || seq - after > MESSAGE_PLACES_MAX)
+      return `it was sent behind message ${after}`;
+  }
+  if (change !== undefined && n === 1 && rules === change.rules && frames.byteLength === 0)
+    return undefined;
+  if (parseLogBeginning(message) !== undefined) return undefined;
+  const isNamed =
+    change === undefined &&
+    ORIGIN_PATTERN.test(origin) &&
+    isPositiveInteger(n) &&
+    isPositiveInteger(rules);
   const mayTick = seq === 1 || rulesLevel >= TICK_RULES;
-  if (isNamed && mayTick && isTick(message)) return message;
+  if (isNamed && mayTick && isTick(message)) return undefined;
   const isCounted = isNamed && isPositiveInteger(count);
-  if (isCounted && (rules > MESSAGE_RULES_VERSION || countFramesOrNaN(message.frames) === count))
-    return message;
-  return { ...BLANK_MESSAGE, seq, timeMs, frames: new Uint8Array(0) };
+  if (isCounted && (rules > MESSAGE_RULES_VERSION || countFramesOrNaN(frames) === count))
+    return undefined;
+  return "it is no message of a node";
 }
 
 export function isBlankMessage({ origin }: Pick<OrderedMessage, "origin">): boolean {

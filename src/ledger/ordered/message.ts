@@ -11,6 +11,12 @@ export const FIRST_RULES = 1;
 /** Rules from which on a log may hold ticks. */
 export const TICK_RULES = 2;
 
+/** Rules from which on a message counts only with a valid seal. */
+export const SEALED_RULES = 2;
+
+/** Places after the one applied when it was sent up to which a message counts; origins are remembered as long. */
+export const MESSAGE_PLACES_MAX = 100_000;
+
 /** Nodes compare the chains of their journals at every message whose place is a multiple of this. */
 export const CHECKPOINT_MESSAGES = 1000;
 
@@ -32,6 +38,8 @@ export interface OutgoingMessage {
   readonly frames: Uint8Array;
   /** Rules that it asks for; left out: the first. */
   readonly rules?: number;
+  /** Place that its sender had applied when it was sent; left out: 0. */
+  readonly after?: number;
 }
 
 /** A message at its place in the log. */
@@ -41,6 +49,17 @@ export interface OrderedMessage extends OutgoingMessage {
   /** Time at which the log took it, epoch ms: the time of its records' commit on every node. */
   readonly timeMs: number;
   readonly rules: number;
+  /** Whether it carries a seal by the key of this cluster and this generation of its log. */
+  readonly isSealed?: boolean;
+  /** Set by `blankInvalidMessage` alone: why the message that came at this place does not count. */
+  readonly ignored?: IgnoredMessage;
+}
+
+/** A message that every node passes over. */
+export interface IgnoredMessage {
+  readonly reason: string;
+  /** Origin that it claims, cut to 256 characters. */
+  readonly origin: string;
 }
 
 /** Origin of an origin's ticks: their numbers are none of its messages'. */
@@ -71,11 +90,39 @@ export interface LogBeginning {
   readonly chain: string;
 }
 
-const LOG_BEGINNING_ORIGIN = /^after:(\d+):([0-9a-f]{64})$/;
+const LOG_BEGINNING_ORIGIN = /^after:(\d+):([0-9a-f]{64})(?::rules:\d+:[0-9a-f]{64})?$/;
 
 /** Origin of the first message of a log that goes on from a journal. It holds no records. */
-export function formatLogBeginning({ lsn, chain }: LogBeginning): string {
-  return `after:${lsn}:${chain}`;
+export function formatLogBeginning({ lsn, chain }: LogBeginning, level: RulesChange): string {
+  return `after:${lsn}:${chain}:${formatRulesChange(level)}`;
+}
+
+/** Rules of the log from a message on, and the public key of the cluster in hex. */
+export interface RulesChange {
+  readonly rules: number;
+  readonly key: string;
+}
+
+const RULES_CHANGE_ORIGIN = /^(?:after:\d+:[0-9a-f]{64}:)?rules:(\d{1,9}):([0-9a-f]{64})$/;
+
+/** Origin of a message that begins a log, or raises its rules. It holds no records. */
+export function formatRulesChange({ rules, key }: RulesChange): string {
+  return `rules:${rules}:${key}`;
+}
+
+/** Rules and key that the message of this origin names; undefined for every other origin. */
+export function parseRulesChange(origin: string): RulesChange | undefined {
+  const [, rules, key] = RULES_CHANGE_ORIGIN.exec(origin) ?? [];
+  return key === undefined ? undefined : { rules: Number(rules), key };
+}
+
+/**
+ * The message that begins a log or raises its rules. A release that knows only the first rules ends at it: the count
+ * is one of a message with records.
+ */
+export function buildRulesMessage(level: RulesChange, after: number): OutgoingMessage {
+  const frames = new Uint8Array(0);
+  return { origin: formatRulesChange(level), n: 1, count: 1, frames, rules: level.rules, after };
 }
 
 /** What a message says of the journal that its log goes on from; undefined for all but the first of such a log. */
@@ -96,7 +143,7 @@ export interface StreamMark {
   readonly n: number;
   /** First 16 hex digits of SHA-256 over origin, number and frames: tells one message from another. */
   readonly sha: string;
-  /** Rules of the log, told by its first message; left out: the first. */
+  /** Rules of the log from this message on; left out: as before it, or the first. */
   readonly rules?: number;
 }
 
@@ -107,7 +154,8 @@ export function digestMessage({ origin, n, frames }: OutgoingMessage): string {
 
 export function buildStreamMark(generation: number, message: OrderedMessage): StreamMark {
   const { seq, origin, n, rules } = message;
-  const level = seq === 1 && rules > FIRST_RULES ? { rules } : {};
+  const isChange = seq === 1 || parseRulesChange(origin) !== undefined;
+  const level = isChange && rules > FIRST_RULES ? { rules } : {};
   return { generation, seq, origin, n, sha: digestMessage(message), ...level };
 }
 
@@ -127,6 +175,8 @@ export type ToStream =
   | { kind: "follow"; from: number; last?: MessageId | undefined; rules: number }
   /** Everything up to this place is applied; at a checkpoint with the hash of the table there. */
   | AppliedMessage
+  /** Messages that are passed over: by their places. */
+  | { kind: "ignored"; messages: readonly (IgnoredMessage & { readonly seq: number })[] }
   | { kind: "close" };
 
 export interface AppliedMessage {

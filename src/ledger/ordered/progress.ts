@@ -1,26 +1,43 @@
 // Progress of a node along the ordered log: the last message applied, and which numbers of each origin
 // have been. A function of the log's prefix alone: every node has the same, whenever it was started.
 import type { StandingsPlace } from "../../journal/standings.ts";
-import { FIRST_RULES, type OrderedMessage, type StreamMark } from "./message.ts";
+import {
+  FIRST_RULES,
+  MESSAGE_PLACES_MAX,
+  SEALED_RULES,
+  type OrderedMessage,
+  type StreamMark,
+} from "./message.ts";
 
 /**
  * Numbers of an origin that are remembered. It has at most four messages under way, so a repeat is
  * never further back.
  */
 const NUMBERS_REMEMBERED = 1024;
-/** Origins remembered: each start of a node is one. Those longest without a message leave first. */
-const ORIGINS_MAX = 1024;
+/**
+ * Origins remembered under the first rules: each start of a node is one. Those longest without a message leave first.
+ * Sealed messages count for MESSAGE_PLACES_MAX places only, and their origins are remembered as long.
+ */
+const UNSEALED_ORIGINS_MAX = 1024;
 
 interface OriginProgress {
   /** Highest number applied. */
   max: number;
   /** Numbers applied that are above `max - WINDOW`. */
   seen: Set<number>;
+  /** Place of the newest message. */
+  seq: number;
 }
 
 interface StoredProgress {
   readonly mark: StreamMark;
-  readonly origins: readonly (readonly [name: string, max: number, seen: readonly number[]])[];
+  /** `seq` is left out by snapshots from before seals. */
+  readonly origins: readonly (readonly [
+    name: string,
+    max: number,
+    seen: readonly number[],
+    seq?: number,
+  ])[];
   readonly access: readonly string[];
   readonly weights: readonly string[];
   /** Left out by snapshots from before it. */
@@ -69,15 +86,25 @@ export class StreamProgress {
     const told = mark.rules ?? FIRST_RULES;
     this.rulesLevel = mark.seq === 1 ? told : Math.max(told, this.rulesLevel);
     const { origin: name, n } = mark;
-    const origin = this.#origins.get(name) ?? { max: 0, seen: new Set<number>() };
+    const origin = this.#origins.get(name) ?? { max: 0, seen: new Set<number>(), seq: 0 };
     this.#origins.delete(name);
     this.#origins.set(name, origin);
     origin.seen.add(n);
     origin.max = Math.max(origin.max, n);
+    origin.seq = mark.seq;
     if (origin.seen.size > NUMBERS_REMEMBERED * 2) forgetOldNumbers(origin);
-    if (this.#origins.size <= ORIGINS_MAX) return;
-    const [oldest] = this.#origins.keys();
-    this.#origins.delete(oldest!);
+    this.#forgetOldOrigins(mark.seq);
+  }
+
+  #forgetOldOrigins(seq: number): void {
+    const isSealed = this.rulesLevel >= SEALED_RULES;
+    for (const [name, origin] of this.#origins) {
+      const isRemembered = isSealed
+        ? seq - origin.seq <= MESSAGE_PLACES_MAX
+        : this.#origins.size <= UNSEALED_ORIGINS_MAX;
+      if (isRemembered) return;
+      this.#origins.delete(name);
+    }
   }
 
   /** As JSON for a snapshot, with what else came through the log alone; empty without a mark. */
@@ -85,7 +112,7 @@ export class StreamProgress {
     if (this.mark === undefined) return Buffer.alloc(0);
     const origins = [...this.#origins].map(([name, origin]) => {
       forgetOldNumbers(origin);
-      return [name, origin.max, [...origin.seen]] as const;
+      return [name, origin.max, [...origin.seen], origin.seq] as const;
     });
     const stored: StoredProgress = {
       mark: this.mark,
@@ -109,7 +136,7 @@ export class StreamProgress {
     this.mark = mark;
     this.rulesLevel = rest.rules ?? FIRST_RULES;
     this.#origins = new Map(
-      origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
+      origins.map(([name, max, seen, seq = mark.seq]) => [name, { max, seen: new Set(seen), seq }]),
     );
     const encodePayloads = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
     const { standings } = rest;

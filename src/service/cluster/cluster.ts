@@ -13,7 +13,7 @@ import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import { loadOrCreateDirectoryId } from "../../journal/ownership/directory-id.ts";
 import { parseSegmentNames } from "../../journal/format.ts";
-import { loadBureauKey } from "../../journal/signing-key.ts";
+import { deriveLogSecret, loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamThreadLink } from "../../ledger/messages.ts";
 import { readMonotonicMs } from "../../platform/moment.ts";
 import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
@@ -42,6 +42,9 @@ const CATCH_UP_POLL_MS = 50;
 /** Interval in ms between two questions to a server that did not answer at the start. */
 const RECHECK_INTERVAL_MS = 5000;
 
+/** Exit codes of a node that the cluster ends. */
+const ENDING_CODES = { diverged: EXIT_DAMAGED, displaced: EXIT_USAGE } as const;
+
 export interface OpenCluster {
   readonly node: string;
   /** For the ledger thread. */
@@ -54,6 +57,8 @@ export interface OpenCluster {
    * @throws CommandFailure when the log turns out to be another, or to lack what comes next.
    */
   caughtUp(): Promise<void>;
+  /** The ledger has failed: `caughtUp` throws this, now or when it is called. */
+  endCatchingUp(why: string, exitCode: number): void;
   /** On how many nodes what is in the log is in force. */
   readonly effect: ChangePropagation;
   /** Jobs that one node does for all. */
@@ -84,7 +89,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   let isJoined = false;
   let isClosing = false;
   /** Why this journal does not go on along the log: what is waited for does not come. */
-  let lost: string | undefined;
+  let lost: CommandFailure | undefined;
   let seen: SeenView | undefined;
   const exited = new Promise<void>((resolve) => {
     worker.once("exit", () => {
@@ -105,8 +110,8 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged" || event.kind === "displaced") {
-      lost = event.detail;
-      onFatal(event.kind === "diverged" ? EXIT_DAMAGED : EXIT_USAGE, event.detail);
+      lost = new CommandFailure(event.detail, ENDING_CODES[event.kind]);
+      onFatal(ENDING_CODES[event.kind], event.detail);
     } else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
     else if (event.kind === "spread") effect.take(event);
     else if (event.kind === "view") seen = rememberView(event.view);
@@ -119,6 +124,9 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     link: { port, origin, generation },
     figures,
     leaderships,
+    endCatchingUp: (why, exitCode) => {
+      lost ??= new CommandFailure(why, exitCode);
+    },
     effect,
     overview: () => seen && describeSeenView(config.name, seen),
     caughtUp: () => waitUntilCaughtUp(figures, () => lost),
@@ -173,12 +181,12 @@ function applyLeadershipChange(
 
 async function waitUntilCaughtUp(
   figures: StreamMetrics,
-  whyLost: () => string | undefined,
+  whyLost: () => CommandFailure | undefined,
 ): Promise<void> {
   const sinceMs = readMonotonicMs();
   while (figures.caughtUpMonotonicMs < sinceMs) {
     const lost = whyLost();
-    if (lost !== undefined) throw new CommandFailure(lost, EXIT_DAMAGED);
+    if (lost !== undefined) throw lost;
     // oxlint-disable-next-line no-await-in-loop -- looks again
     await pause(CATCH_UP_POLL_MS);
   }
@@ -199,6 +207,7 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
       servers: config.servers,
       credentialsFile: config.credentialsFile,
       ...(config.tls && { tls: config.tls }),
+      secret: { secret: deriveLogSecret(claim.paths.bureauKey), key },
       name: config.name,
       bytesMax: config.streamBytesMax,
       decisionBytesMax: config.decisionBytesMax,

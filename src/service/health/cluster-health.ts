@@ -35,6 +35,21 @@ export function checkClusterLag(
     : { reasons: [], warnings: [detail] };
 }
 
+/** Time in ms for which a message that was passed over is worth a word. */
+const IGNORED_WARNED_MS = 86_400_000;
+
+/** Of messages that no node of this cluster has sealed; none where the process is the whole bureau. */
+export function listIgnoredMessageWarnings(
+  figures: Pick<StreamMetrics, "ignored"> | undefined,
+  nowMs: number,
+): string[] {
+  const { count, seq, atMs } = figures?.ignored ?? { count: 0, seq: 0, atMs: 0 };
+  if (count === 0 || nowMs - atMs > IGNORED_WARNED_MS) return [];
+  return [
+    `${count} messages of the cluster's log were passed over, the newest at message ${seq} (${new Date(atMs).toISOString()}): not from a node of this cluster, see the log's \`stream_message_ignored\``,
+  ];
+}
+
 /** Undefined where the process is the whole bureau. */
 export function describeStream(
   cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined,
@@ -73,6 +88,7 @@ export function collectStreamMetrics(
     stream_log_bytes: figures.size.bytes,
     stream_log_bytes_max: figures.size.bytesMax,
     stream_tables_differ: figures.tablesDiffer ? 1 : 0,
+    stream_ignored_messages_total: figures.ignored.count,
     stream_applied_messages_total: figures.appliedMessages,
     stream_decision_bytes_shipped_total: figures.shippedBytes,
     stream_decision_bytes_collected_total: figures.collected.bytes,

@@ -18,7 +18,7 @@ import type { Log } from "../../platform/log.ts";
 import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import { isTrustConfigured, type ServeConfig } from "../settings/config.ts";
-import { checkClusterLag, describeStream } from "./cluster-health.ts";
+import { checkClusterLag, describeStream, listIgnoredMessageWarnings } from "./cluster-health.ts";
 
 interface ReadinessReport {
   ready: boolean;
@@ -178,7 +178,11 @@ export function createHealthProbe(
   const isReady = () => {
     const along = checkClusterLag(parts.cluster?.figures, clock.now());
     const stream = describeStream(parts.cluster, clock.now());
-    const health = checkReadiness(ledger, [...warnings(), ...along.warnings]);
+    const health = checkReadiness(ledger, [
+      ...warnings(),
+      ...along.warnings,
+      ...listIgnoredMessageWarnings(parts.cluster?.figures, clock.now()),
+    ]);
     const reasons = [...health.reasons, ...along.reasons];
     return { ...health, ready: reasons.length === 0, reasons, stream };
   };

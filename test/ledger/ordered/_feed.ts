@@ -133,7 +133,10 @@ export function foreign(seq: number, changes: Partial<OrderedMessage> = {}): Fro
 
 function orderedOf(message: Omit<OrderedMessage, "timeMs" | "rules">): FromStream {
   const timeMs = NOW_MS + message.seq;
-  return { kind: "ordered", messages: [{ timeMs, rules: MESSAGE_RULES_VERSION, ...message }] };
+  return {
+    kind: "ordered",
+    messages: [{ timeMs, rules: MESSAGE_RULES_VERSION, isSealed: true, ...message }],
+  };
 }
 
 /** What is in it, for a core of its own: a journal seals frames in place. */

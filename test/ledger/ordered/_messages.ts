@@ -26,7 +26,16 @@ export function messagesOf(seed: number, count: number): OrderedMessage[] {
     const n = (numbers.get(origin) ?? 0) + 1;
     numbers.set(origin, n);
     const { frames, records } = framesOf(seq, below, random);
-    messages.push({ seq, timeMs, origin, n, count: records, frames, rules: MESSAGE_RULES_VERSION });
+    messages.push({
+      seq,
+      timeMs,
+      origin,
+      n,
+      count: records,
+      frames,
+      rules: MESSAGE_RULES_VERSION,
+      isSealed: true,
+    });
   }
   return messages;
 }

@@ -57,13 +57,17 @@ async function nodeWith(messages: readonly OrderedMessage[], keyOf?: DataDirecto
 }
 
 function beginning(lsn: number, chain: Buffer): OrderedMessage {
-  const origin = formatLogBeginning({ lsn, chain: chain.toString("hex") });
+  const origin = formatLogBeginning(
+    { lsn, chain: chain.toString("hex") },
+    { rules: MESSAGE_RULES_VERSION, key: "ab".repeat(32) },
+  );
   return {
     seq: 1,
     timeMs: NOW_MS,
     origin,
     n: 1,
     count: 0,
+    isSealed: true,
     frames: new Uint8Array(),
     rules: MESSAGE_RULES_VERSION,
   };

@@ -75,6 +75,8 @@ test("takes no message for stray that a node has sent, and any bytes for one", (
   expect(blankInvalidMessage(begun, 1)).toBe(begun);
   expect(blankInvalidMessage({ ...begun, seq: 2 }, 1).origin).toBe("");
   expect(blankInvalidMessage(newer, 1)).toBe(newer);
+  // Unsealed it would end every node.
+  expect(blankInvalidMessage({ ...newer, isSealed: false }, 1).origin).toBe("");
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (frames) => {
       const message = blankInvalidMessage({ ...sound!, frames }, 1);
