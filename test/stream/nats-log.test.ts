@@ -44,7 +44,7 @@ describe("on one server", needs("nats-server"), () => {
 
   test("ticks take places of their own, and none is taken for a repeat", async () => {
     const log = await servers.open({ name: "tick" });
-    const id = { origin: formatTickOrigin("node-1:1:0123456789ab"), n: 1 };
+    const id = { origin: formatTickOrigin("node-1:1:0123456789ab"), n: 1, after: 0 };
     expect(await log.appendTick(id, APPEND_MS)).toBe(1);
     expect(await log.appendTick(id, APPEND_MS)).toBe(2);
     const [first] = await reader(log).upTo(2);

@@ -4,6 +4,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
+import { loadClusterSecret } from "../../../src/cli/cluster/ordered-log.ts";
+import { SEALED_RULES } from "../../../src/ledger/ordered/message.ts";
 import { openNatsLog } from "../../../src/stream/nats-log.ts";
 import { recordOf, runOf } from "../../ledger/_fixtures.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
@@ -59,11 +61,13 @@ describe("trim", needs("nats-server"), () => {
       credentialsFile: undefined,
       name: "trustrank",
       bytesMax: 2 ** 30,
+      secret: loadClusterSecret(join(cluster.directoryOf("one"), "bureau.key")),
       log: () => undefined,
     });
+    const rules = SEALED_RULES;
     const frames = (n: number) => Uint8Array.from(runOf([recordOf(n)]).bytes);
     const append = (n: number) =>
-      log.append({ origin: "far:1:aa", n, count: 1, frames: frames(n) }, 10_000);
+      log.append({ origin: "far:1:aa", n, count: 1, frames: frames(n), rules, after: 1 }, 10_000);
     for (let n = 1; n <= MESSAGES; n += 100) {
       // oxlint-disable-next-line no-await-in-loop -- a hundred at a time
       await Promise.all(Array.from({ length: 100 }, (_, index) => append(n + index)));

@@ -1,0 +1,107 @@
+// Nodes of a real cluster and what others publish into their log: it neither stops them nor counts.
+import { connect, headers } from "@nats-io/transport-node";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { loadClusterSecret } from "../../../src/cli/cluster/ordered-log.ts";
+import { openNatsLog } from "../../../src/stream/nats-log.ts";
+import { runCommand } from "../../cli/_process.ts";
+import { needs } from "../../_needs.ts";
+import { Cluster, type Node } from "./_nodes.ts";
+
+const PATIENCE = { timeout: 30_000, interval: 200 };
+const OUTCOME = {
+  subject: "agent://shop/s",
+  reporter: "agent://shop/b",
+  outcome: 1,
+  stakes: 5,
+  grade: "escrow",
+};
+
+describe("a sealed log", needs("nats-server"), () => {
+  let cluster: Cluster;
+  afterEach(() => cluster?.close());
+
+  const servers = () => cluster.environment["TRUSTRANK_CLUSTER"]!.split(",");
+  const settings = () => ({
+    servers: servers(),
+    name: "trustrank",
+    bytesMax: 2 ** 30,
+    log: () => undefined,
+  });
+  /** As somebody does who has the credentials of the log's servers alone. */
+  async function publish(rules: number, data: Uint8Array): Promise<void> {
+    const connection = await connect({ servers: servers() });
+    const carried = headers();
+    const members = { Origin: "x:1:aa", N: "1", Count: "1", Rules: String(rules) };
+    for (const [name, value] of Object.entries(members)) carried.set(`Tr-${name}`, value);
+    await connection.request("trustrank.p0.g1", data, { headers: carried, timeout: 10_000 });
+    await connection.close();
+  }
+  const recordOutcome = async (node: Node) =>
+    expect((await node.ask("POST", "/v1/outcomes", OUTCOME)).status).toBe(201);
+  const warningsOf = async (node: Node) => {
+    const { body } = await node.ask<{ warnings?: string[] }>("GET", "/readyz");
+    return (body.warnings ?? []).join();
+  };
+
+  test("poison stops no node, also started again, and a sealed message of unknown rules does, with the reason", async () => {
+    cluster = await Cluster.open();
+    const one = await cluster.node("one");
+    const two = await cluster.node("two");
+    for (const rules of [99, 2, 1]) await publish(rules, Uint8Array.of(1));
+    for (const node of [one, two]) {
+      await expect.poll(() => warningsOf(node), PATIENCE).toContain("3 messages");
+      await recordOutcome(node);
+    }
+    await two.kill("SIGKILL");
+    await recordOutcome(await cluster.node("two"));
+    const finish = ["cluster", "upgrade", "finish", "--data-dir", one.dataDir];
+    const finished = async () => (await runCommand(finish, cluster.environment)).stdout;
+    await expect.poll(finished, PATIENCE).toContain("already");
+
+    const secret = loadClusterSecret(path.join(one.dataDir, "bureau.key"));
+    const log = await openNatsLog({ ...settings(), secret });
+    const { lastSeq: after } = await log.readState();
+    const frames = Uint8Array.of(1);
+    await log.append({ origin: "new:1:aa", n: 1, count: 1, frames, rules: 3, after }, 10_000);
+    await log.close();
+    await expect
+      .poll(
+        () =>
+          one.ask("GET", "/readyz").then(
+            () => "up",
+            () => "ended",
+          ),
+        PATIENCE,
+      )
+      .toBe("ended");
+    await expect(cluster.node("one")).rejects.toThrow(
+      /ended with 70: .*rules 3.*install the release/s,
+    );
+  });
+
+  test("an older log takes seals from `cluster upgrade finish` on, which waits for the last node", async () => {
+    cluster = await Cluster.open();
+    const older = await openNatsLog(settings());
+    await older.append({ origin: "old:1:aa", n: 1, count: 1, frames: Uint8Array.of(1) }, 10_000);
+    mkdirSync(cluster.directoryOf("one"), { recursive: true });
+    const one = await cluster.node("one");
+    const checkpoints: unknown[] = [];
+    const report = { generation: 1, key: "", seq: 1, lsn: 1, chain: "", version: "", checkpoints };
+    await older.publishReport("zero", { ...report, atMs: Date.now() });
+    const finish = ["cluster", "upgrade", "finish", "--data-dir", one.dataDir];
+    const run = (...flags: string[]) => runCommand([...finish, ...flags], cluster.environment);
+    await expect
+      .poll(async () => (await run()).stderr, PATIENCE)
+      .toMatch(/upgrade these nodes first.*: zero$/m);
+    // It waits for the first report of node one.
+    await expect
+      .poll(async () => (await run("--without", "zero")).stdout, PATIENCE)
+      .toMatch(/rules 2 from message \d+ on/);
+    await older.append({ origin: "old:1:aa", n: 2, count: 1, frames: Uint8Array.of(1) }, 10_000);
+    await older.close();
+    await expect.poll(() => warningsOf(one), PATIENCE).toContain("2 messages");
+    await recordOutcome(one);
+  });
+});
