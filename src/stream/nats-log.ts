@@ -373,33 +373,25 @@ class NatsLog implements NatsOrderedLog {
 
 /** A consumer from a place on, on a connection of its own. */
 async function openMessageSource(connection: LogConnection, stream: string, from: number) {
+  const options = { timeout: REQUEST_MS };
   try {
-    return await createMessageSource(connection, stream, from);
+    const manager = await jetstreamManager(connection, options);
+    const start = { opt_start_seq: from, deliver_policy: "by_start_sequence" } as const;
+    const consumer = await jetstream(connection, options).consumers.get(stream, start);
+    const limits = { max_bytes: CONSUME_BYTES, idle_heartbeat: HEARTBEAT_MS };
+    const messages = await consumer.consume(limits);
+    return {
+      messages,
+      lastSeq: async () => (await manager.streams.info(stream)).state.last_seq,
+      close: async () => {
+        messages.stop();
+        await connection.close();
+      },
+    };
   } catch (error) {
     await connection.close();
     throw error;
   }
-}
-
-async function createMessageSource(connection: LogConnection, stream: string, from: number) {
-  const options = { timeout: REQUEST_MS };
-  const manager = await jetstreamManager(connection, options);
-  const consumer = await jetstream(connection, options).consumers.get(stream, {
-    opt_start_seq: from,
-    deliver_policy: "by_start_sequence",
-  });
-  const messages = await consumer.consume({
-    max_bytes: CONSUME_BYTES,
-    idle_heartbeat: HEARTBEAT_MS,
-  });
-  return {
-    messages,
-    lastSeq: async () => (await manager.streams.info(stream)).state.last_seq,
-    close: async () => {
-      messages.stop();
-      await connection.close();
-    },
-  };
 }
 
 const STREAM_NOT_FOUND = 10_059;

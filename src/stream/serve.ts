@@ -12,7 +12,6 @@ import {
   type ToStream,
 } from "../ledger/ordered/message.ts";
 import type { Moment } from "../platform/moment.ts";
-import type { AppliedNodes } from "./applied-nodes.ts";
 import type { ReportWatch } from "./living-nodes.ts";
 import type { LogFollowing } from "./log-follower.ts";
 import { AgreementMonitor } from "./agreement.ts";
@@ -21,13 +20,9 @@ import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import { JobLeases } from "./leases.ts";
 import { FreshnessProofs } from "./freshness.ts";
 import { createStreamFullError } from "./nats-stream.ts";
+import type { StreamEvent } from "./stream-event.ts";
 import type { AppendObserver, LogState, OrderedLog } from "./ordered-log.ts";
-import {
-  CheckpointHistory,
-  type ClusterView,
-  type NodeReport,
-  readClusterView,
-} from "./reports.ts";
+import { CheckpointHistory, type NodeReport, readClusterView } from "./reports.ts";
 import { describeMissingMessages, LogRetention } from "./retention.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
@@ -48,26 +43,6 @@ const READING_STALL_MS = 2000;
 const PLACES_BEHIND_MAX = MESSAGE_PLACES_MAX / 2;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
-
-/** To the thread that started this one. */
-export type StreamEvent =
-  /** Connected: the ledger may begin. */
-  | { kind: "ready"; generation: number }
-  /** This node may not join: the sentence says why. */
-  | { kind: "refused"; detail: string }
-  | { kind: "note"; event: string; detail: string }
-  /** Another process has this node's name. */
-  | { kind: "displaced"; detail: string }
-  /** A job of the whole cluster has become this node's, or is not any more. */
-  | { kind: "leads"; job: ClusterJob; isHeld: boolean }
-  /** Which nodes have in force what was in the log when this was asked. */
-  | ({ kind: "spread"; id: number } & AppliedNodes)
-  /** What a look at the whole cluster has found. */
-  | { kind: "view"; view: ClusterView }
-  /** Exit code 65: this journal is not the cluster's. */
-  | { kind: "diverged"; detail: string }
-  /** The ledger has let go of the thread, which ends now. */
-  | { kind: "ended" };
 
 export interface StreamServeOptions {
   readonly log: OrderedLog;
@@ -369,10 +344,9 @@ class StreamServer {
   #checkMissingMessages(state: LogState): void {
     const detail = describeMissingMessages(state, this.#appliedSeq);
     this.#missingProbes = detail === undefined ? 0 : this.#missingProbes + 1;
-    if (detail === undefined || this.#missingProbes < MISSING_PROBES_MAX) return;
-    if (this.#isDivergenceReported) return;
+    if (this.#missingProbes < MISSING_PROBES_MAX || this.#isDivergenceReported) return;
     this.#isDivergenceReported = true;
-    this.#options.tell({ kind: "diverged", detail });
+    this.#options.tell({ kind: "diverged", detail: detail! });
   }
 
   #settleProofs(): void {

@@ -13,7 +13,8 @@ import { listLivingNodes, ReportWatch } from "../stream/living-nodes.ts";
 import { pause } from "../stream/retries.ts";
 import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
 import type { NameHolder } from "../stream/node-name.ts";
-import { serveStream, type StreamEvent } from "../stream/serve.ts";
+import { serveStream } from "../stream/serve.ts";
+import type { StreamEvent } from "../stream/stream-event.ts";
 import { readMonotonicMs } from "../platform/moment.ts";
 import { openThreadClock } from "./clock.ts";
 

@@ -6,7 +6,8 @@ import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/repl
 import { TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
 import { ReportWatch } from "../../src/stream/living-nodes.ts";
 import { StreamMetrics } from "../../src/stream/metrics.ts";
-import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
+import { serveStream } from "../../src/stream/serve.ts";
+import type { StreamEvent } from "../../src/stream/stream-event.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { feedOn, openOrdered, ORIGIN } from "../ledger/ordered/_feed.ts";
 import { MemoryLog } from "./_memory-log.ts";

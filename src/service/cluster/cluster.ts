@@ -20,7 +20,7 @@ import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import type { ClusterView } from "../../stream/reports.ts";
-import type { StreamEvent } from "../../stream/serve.ts";
+import type { StreamEvent } from "../../stream/stream-event.ts";
 import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
 import { ChangePropagation } from "./propagation.ts";
