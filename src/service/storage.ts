@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { MigratedNote } from "../contract/notes.ts";
-import { openCluster } from "./cluster/cluster.ts";
+import { type OpenCluster, openCluster } from "./cluster/cluster.ts";
 import { RemoteEventRouter } from "./cluster/remote-events.ts";
 import { ServiceArchive } from "./archive.ts";
 import { type ServiceCore, openServiceCore } from "./core.ts";
@@ -69,16 +69,14 @@ export async function openStorage(options: StorageOptions) {
   const cluster = await joinCluster(options, claim, store);
   const remote = new RemoteEventRouter((detail) => log.error("remote_event_failed", { detail }));
   closers.push(() => cluster?.close());
+  const endBoth = endCatchingUpFirst(cluster, onFatal);
   const evidence = await openServiceCore({
     stream: cluster?.link,
     onRemote: remote.take,
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
-    onFatal: (exitCode, why = JOURNAL_FAILED) => {
-      cluster?.endCatchingUp(why, exitCode);
-      onFatal(exitCode, why);
-    },
+    onFatal: endBoth,
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
@@ -91,9 +89,8 @@ export async function openStorage(options: StorageOptions) {
     },
   });
   const hasRecords = evidence.ledger.position() > 0;
-  // From the first start on the file is there, so that its loss can be told from its absence.
   if (!isKeyFileThere && !hasRecords) await writeKeyFile(paths.root, keyring.listStoredKeys());
-  // In a cluster the journal has the keys.
+  // Without a cluster, whose journal has the keys, the file is there from the first start on.
   const isKeyFileLost = !isKeyFileThere && hasRecords && cluster === undefined;
   clock.begin(evidence.ledger.replay.lastRecordMs);
   store.setAgentTable(evidence.ledger.engineMemory);
@@ -209,4 +206,12 @@ function claimServiceDirectory(config: ServeConfig, log: Log): Promise<DataDirec
 export function publishServiceUrl({ paths, owner }: DataDirectoryClaim, url: string): () => void {
   writeServerAddress(paths.root, owner, url);
   return () => removeOwnServerAddress(paths.root, owner);
+}
+
+/** A start that waits for the log must not wait on once the ledger has failed. */
+function endCatchingUpFirst(cluster: OpenCluster | undefined, onFatal: FatalHandler) {
+  return (exitCode: number, why = JOURNAL_FAILED) => {
+    cluster?.endCatchingUp(why, exitCode);
+    onFatal(exitCode, why);
+  };
 }

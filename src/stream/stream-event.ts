@@ -1,4 +1,4 @@
-// What the stream thread tells the thread that started it.
+// Events that the stream thread sends to the thread that started it.
 import type { AppliedNodes } from "./applied-nodes.ts";
 import type { ClusterJob } from "./metrics.ts";
 import type { ClusterView } from "./reports.ts";

@@ -46,6 +46,19 @@ export function addClusterCommands(program: Command): void {
     .addOption(buildSettingOption(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((flags) => commands.trimClusterLog(flags));
+  addUpgradeCommands(cluster);
+  cluster
+    .command("repair")
+    .description("fetch damaged segments of this node's journal from nodes that have them whole")
+    .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.key))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.repairNode(resolveDataAccess(flags), flags));
+}
+
+function addUpgradeCommands(cluster: Command): void {
   cluster
     .command("upgrade")
     .description("steps of an upgrade that concern all nodes")
@@ -57,13 +70,4 @@ export function addClusterCommands(program: Command): void {
     .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--json", "print one JSON value")
     .action((flags) => commands.finishClusterUpgrade(resolveDataAccess(flags).dataDir, flags));
-  cluster
-    .command("repair")
-    .description("fetch damaged segments of this node's journal from nodes that have them whole")
-    .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")
-    .addOption(buildSettingOption(SETTINGS.config))
-    .addOption(buildSettingOption(SETTINGS.dataDir))
-    .addOption(buildSettingOption(SETTINGS.key))
-    .option("--json", "print one JSON value")
-    .action((flags) => commands.repairNode(resolveDataAccess(flags), flags));
 }
