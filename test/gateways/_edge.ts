@@ -195,9 +195,16 @@ function variablesOf(ports: Ports, service: Service): NodeJS.ProcessEnv {
   };
 }
 
-/** Names an agent as no agent is named, beside the line of the example's newcomer. */
-const NEWCOMER = /^(.*)token-of-newcomer(.*)agent:\/\/acme\/newcomer(.*)$/m;
-const MISTAKEN = "$&\n$1token-of-mistaken$2agent://acme/../newcomer$3";
+/** The line of an example that names its newcomer, in either order. */
+const NEWCOMER = /^.*newcomer.*newcomer.*$/m;
+
+/** The line, and one for a caller whose name is no agent's. */
+function addMistakenName(line: string): string {
+  const mistaken = line
+    .replace("token-of-newcomer", "token-of-mistaken")
+    .replace("agent://acme/newcomer", "agent://acme/../newcomer");
+  return `${line}\n${mistaken}`;
+}
 
 /** An example with the limits of these tests and a mistaken name; throws when it has none, or others than it should. */
 async function exampleOf(name: string): Promise<string> {
@@ -206,7 +213,7 @@ async function exampleOf(name: string): Promise<string> {
   const expected = name === "nginx.conf" ? "50ms, 50ms, 50ms, 100ms" : "50ms, 50ms, 50ms";
   if (limits !== expected) throw new Error(`${name} has the limits ${limits}`);
   return text
-    .replace(NEWCOMER, MISTAKEN)
+    .replace(NEWCOMER, addMistakenName)
     .replaceAll(LIMIT, (_, ms: string) => `${Math.round((TIMES.budgetMs * Number(ms)) / 100)}ms`);
 }
 
