@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { writeKeyFile } from "../../src/http/access/key-file.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { parseSegmentNames } from "../../src/journal/format.ts";
@@ -40,6 +41,7 @@ function replace(name: string, bytes: Buffer): void {
 
 it("rot under a running server is told, counted, on record, and over when mended", async () => {
   const names = writeSegments();
+  await writeKeyFile(dataDir, []);
   const rotten = names[1]!;
   const intact = readFileSync(join(journal, rotten));
   const started = startCommand(
