@@ -208,7 +208,7 @@ export class Stage {
     this.rows.push({ attack, agent, before, after: await this.ask(agent) });
   }
 
-  /** Twenty reporters, each with a registered key, praise the agent in signed batches. */
+  /** Twenty reporters, each with a registered key in a namespace without an owner, praise in signed batches. */
   async ring(agent: string, each: number): Promise<void> {
     const key = await this.makeKey("ring");
     const name = agent.slice(agent.lastIndexOf("/") + 1);

@@ -1,5 +1,6 @@
-// Signed outcomes: a key is made and registered once, then every report carries its signature and
-// counts fully. One report is wrong on purpose, to show that it does not stop the others.
+// Signed outcomes: a key is made and registered once, then every report carries its signature. It counts
+// fully where the operator vouches for the namespace (`trustrank namespaces grant acme --vouched`) or the
+// API key is first-party. One report is wrong on purpose, to show that it does not stop the others.
 // Run: npm run -s example examples/client/signed.ts
 import { generateSigningKey, TrustRankClient } from "@trustrank/client";
 

@@ -1,6 +1,6 @@
 // A tenant that was vouched for turns: its names lift an agent of its own and slander a competitor, all
 // signed. The operator takes the namespace back and discounts what was signed there since: both agents
-// stand as before it.
+// stand as before it. Granted anew without vouching, its names are one stranger's word.
 import { series, Stage } from "../../../bench/attack-stage.ts";
 import type { Attack } from "../attack.ts";
 import { registerSigners, report } from "../material/signers.ts";
@@ -52,6 +52,24 @@ export const grantAndRun: Attack = {
     }
     hold(left <= POINTS_MAX, `${left} points are left of what was discounted`);
 
+    const anew = await stage.ask(service, "/v1/namespaces/friends", {
+      method: "PUT",
+      body: { tenant: "friends" },
+    });
+    hold(anew.status === 200, `the new grant was answered ${anew.status}`);
+    hold(anew.text.includes('"vouched":false'), "the new grant vouches again");
+    // Keys of the former grant have retired: the names sign with new ones.
+    const again = await registerSigners(stage, service, "friends", { names: NAMES, keys: 1 });
+    await report(stage, service, again, { ...said, subject: OWN, outcomes: [1, 1, 1] });
+    await report(stage, service, again, { ...said, subject: COMPETITOR, outcomes: [0, 0, 0] });
+    const after = Math.max(
+      await differs(OWN, before.own.score),
+      await differs(COMPETITOR, before.competitor.score),
+    );
+    hold(after <= POINTS_MAX, `${after} points are moved after the new grant`);
+    const { l2, l3 } = await bureau.ask(OWN);
+    hold(l2 !== "ALLOW" && l3 !== "ALLOW", `the own agent is ${l2} at L2, ${l3} at L3`);
+
     await service.stop();
     return {
       broken,
@@ -59,6 +77,7 @@ export const grantAndRun: Attack = {
         lifted: during.own.score - before.own.score,
         slandered: before.competitor.score - during.competitor.score,
         points_left: left,
+        points_after_new_grant: after,
       },
     };
   },
