@@ -146,7 +146,7 @@ describe("rotation", () => {
       [/"earlierSecrets": \[/, '"earlierSecrets": [1,'],
     ] as const) {
       await writeFile(file, text.replace(from, to));
-      await expect(openKeyring({ dataDir, now })).rejects.toThrow(/damaged key at index 0/);
+      await expect(openKeyring({ dataDir, now })).rejects.toThrow(/key at index 0 is damaged/);
     }
   });
 
