@@ -71,7 +71,8 @@ export const REPORTER_ROUTES: readonly Route[] = [
  */
 function parseKeyHolder(exchange: Exchange): string {
   const agent = exchange.decodedParameter();
-  return exchange.require("reporters").list(agent).length > 0 ? agent : parseAgentId(agent);
+  const keys = exchange.services.reporters?.list(agent) ?? [];
+  return keys.length > 0 ? agent : parseAgentId(agent);
 }
 
 async function handleReporterKeyRegistration(exchange: Exchange): Promise<Reply> {
