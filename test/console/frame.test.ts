@@ -5,11 +5,11 @@ import { type ConsoleStage, openConsole } from "./_console.ts";
 import { needs } from "../_needs.ts";
 
 const HOSTILE = [
-  "agent://x/<img src=x onerror=alert(1)>",
-  "agent://x/\u202Eevil\u202C",
-  "agent://x/zero\u200Bwidth",
-  "agent://x/javascript:alert(1)",
-  "agent://x/{{7*7}}${7*7}",
+  "x/<img src=x onerror=alert(1)>",
+  "x/\u202Eevil\u202C",
+  "x/zero\u200Bwidth",
+  "x/javascript:alert(1)",
+  "x/{{7*7}}${7*7}",
 ];
 
 describe("the console", needs("chromium"), () => {
@@ -76,7 +76,7 @@ describe("the console", needs("chromium"), () => {
   it("shows names that are meant to do harm as text, unseen characters as escapes", async () => {
     for (const agent of HOSTILE) {
       const asked = { agent_id: agent, action: "order.place", tool_level: "L3", context: {} };
-      await stage.ask("POST", "/v1/trust/verify", asked).catch(() => undefined);
+      await stage.ask("POST", "/v1/trust/verify", asked);
     }
     const visitor = await stage.visit("");
     const { page } = visitor;
