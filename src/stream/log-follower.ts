@@ -1,6 +1,7 @@
 // Follows the log from a place on, for good: one reading after the other, each on a connection of its own,
 // without a hole and without a repeat.
 import type { MessageId, OrderedMessage } from "../ledger/ordered/message.ts";
+import type { LogFollowing } from "./ordered-log.ts";
 import { pause } from "./retries.ts";
 import { type LogSource, readUntilStalled } from "./watched-reading.ts";
 
@@ -20,13 +21,6 @@ export interface LogFollowerOptions<Message extends { readonly seq: number }> {
   readonly take: (message: OrderedMessage) => void | Promise<void>;
   /** Told once of what does not change. */
   readonly log: (event: string, detail: string) => void;
-}
-
-/** A log that is being followed. */
-export interface LogFollowing {
-  readonly stop: () => void;
-  /** Reads on over a new connection, which may go to another server. */
-  readonly reopen: () => void;
 }
 
 export function followLog<Message extends { readonly seq: number }>(

@@ -1,7 +1,6 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
 import type { MessageId, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
-import type { LogFollowing } from "./log-follower.ts";
 import type { NodePolling } from "./applied-nodes.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
@@ -72,6 +71,13 @@ export type NodeReports = ReadonlyMap<string, KeptReport>;
 
 /** A message without records before it has its place. */
 export type OutgoingTick = Required<Pick<OutgoingMessage, "origin" | "n" | "after">>;
+
+/** A log that is being followed. */
+export interface LogFollowing {
+  readonly stop: () => void;
+  /** Reads on over a new connection, which may go to another server. */
+  readonly reopen: () => void;
+}
 
 export interface OrderedLog {
   /** Counts how often the log was begun anew from a node's journal; from 1. */

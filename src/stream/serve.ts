@@ -13,7 +13,6 @@ import {
 } from "../ledger/ordered/message.ts";
 import type { Moment } from "../platform/moment.ts";
 import type { ReportWatch } from "./living-nodes.ts";
-import type { LogFollowing } from "./log-follower.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
@@ -21,7 +20,7 @@ import { JobLeases } from "./leases.ts";
 import { FreshnessProofs } from "./freshness.ts";
 import { createStreamFullError } from "./nats-stream.ts";
 import type { StreamEvent } from "./stream-event.ts";
-import type { AppendObserver, LogState, OrderedLog } from "./ordered-log.ts";
+import type { AppendObserver, LogFollowing, LogState, OrderedLog } from "./ordered-log.ts";
 import { CheckpointHistory, type NodeReport, readClusterView } from "./reports.ts";
 import { describeMissingMessages, LogRetention } from "./retention.ts";
 
