@@ -19,7 +19,10 @@ const run = (...parameters: string[]) =>
 
 it("grants, lists, transfers and revokes, on the files and through the server", async () => {
   const granted = await run("grant", "acme", "--tenant", "acme");
-  expect([granted.code, granted.stdout]).toEqual([0, "acme belongs to acme; all its signers are one voice\n"]);
+  expect([granted.code, granted.stdout]).toEqual([
+    0,
+    "acme belongs to acme; all its signers are one voice\n",
+  ]);
   const vouched = await run("grant", "acme", "--tenant", "acme", "--vouched");
   expect(vouched.stdout).toBe("acme belongs to acme; each of its signers is a voice\n");
   const other = await run("grant", "acme", "--tenant", "globex");
@@ -32,7 +35,10 @@ it("grants, lists, transfers and revokes, on the files and through the server", 
   });
   await server.firstLine;
   const moved = await run("transfer", "acme", "--to", "globex", "--keep-keys");
-  expect([moved.code, moved.stdout]).toEqual([0, "acme belongs to globex; all its signers are one voice\n"]);
+  expect([moved.code, moved.stdout]).toEqual([
+    0,
+    "acme belongs to globex; all its signers are one voice\n",
+  ]);
   const listed = await run("list");
   expect(listed.stdout).toMatch(/acme +globex +granted +no +20\S+Z +installed-admin\n/);
   server.process.kill("SIGTERM");
