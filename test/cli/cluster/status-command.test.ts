@@ -88,10 +88,13 @@ describe("a node", needs("nats-server"), () => {
       const node = await cluster.node("one");
       const ask = () => node.ask<ClusterState>("GET", "/v1/cluster");
       await expect.poll(async () => (await ask()).status, { timeout: WAIT_MS_MAX }).toBe(200);
+      // Its ticks are messages too: a report tells of all of them only until the next one.
+      const askLag = async () => (await ask()).body.nodes[0]!.lag_messages;
+      await expect.poll(askLag, { timeout: WAIT_MS_MAX }).toBe(0);
       const { body } = await ask();
       expect(body).toMatchObject({ name: "trustrank", generation: 1, is_sound: true });
       expect(body.last_message).toBeGreaterThan(0);
-      expect(body.nodes[0]).toMatchObject({ place: body.last_message, lag_messages: 0 });
+      expect(body.nodes[0]!.place).toBeGreaterThan(0);
       expect(body.nodes[0]!.chain).toMatch(/^[0-9a-f]{64}$/);
     } finally {
       await cluster.close();

@@ -44,8 +44,9 @@ function linesOf(stderr: string): Record<string, unknown>[] {
 
 it("is one JSON object a line from the start to the end", async () => {
   const { code, stderr } = await served(["--metrics-listen", "0.0.0.0:0"], ["/nothing"]);
-  // Node warns of the machine's own settings, such as extra certificates that are missing.
-  const lines = linesOf(stderr).filter(({ message }) => message !== "process_warning");
+  const all = linesOf(stderr);
+  // A busy machine, or its own settings such as extra certificates that are missing, may add warnings.
+  const lines = all.filter(({ level }) => level !== "warn");
   expect(code).toBe(0);
   expect(lines.map(({ message }) => message)).toEqual([
     "service_starting",
@@ -55,7 +56,7 @@ it("is one JSON object a line from the start to the end", async () => {
   ]);
   expect(lines[2]).toMatchObject({ level: "info", http_threads: 1, pid: expect.any(Number) });
   expect(lines[3]).toMatchObject({ detail: "SIGTERM: draining" });
-  for (const { time } of lines) expect(new Date(String(time)).toISOString()).toBe(time);
+  for (const { time } of all) expect(new Date(String(time)).toISOString()).toBe(time);
   expect(stderr).not.toContain(OWN_KEY);
 });
 
