@@ -31,6 +31,7 @@ import {
   describeAcceptedLoss,
 } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
+import { describeIgnoredMessages } from "../service/ignored-messages.ts";
 import { describeNoReviewCosts, describeReviewCosts } from "../service/review-costs.ts";
 import { measureTableFill } from "../service/table-fill.ts";
 import { createUnservedClaimOptions } from "./data-access.ts";
@@ -262,9 +263,11 @@ function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFi
     const finding = convertJournalReport(report);
     if (!finding.isSound) return [finding];
     const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
+    const ignored = describeIgnoredMessages(paths.journal, report.lsn);
     return [
       finding,
       { part: "agent table", isSound: overflow === 0, detail, advice },
+      ...(ignored === undefined ? [] : [{ part: "cluster log", isSound: true, ...ignored }]),
       { ...stakes, ...describeReviewCosts(paths.journal, report.lsn) },
     ];
   } catch (error) {

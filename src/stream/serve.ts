@@ -16,6 +16,7 @@ import type { ReportWatch } from "./living-nodes.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
+import { IgnoredMessageReporter } from "./ignored-messages.ts";
 import { JobLeases } from "./leases.ts";
 import { FreshnessProofs } from "./freshness.ts";
 import { createStreamFullError } from "./nats-stream.ts";
@@ -92,6 +93,7 @@ class StreamServer {
   readonly #availability: LogAvailability;
   readonly #agreement: AgreementMonitor;
   readonly #retention: LogRetention;
+  readonly #ignored: IgnoredMessageReporter;
   #following: LogFollowing | undefined;
   /** Newest place of a message of this node that was acknowledged. */
   #acknowledgedSeq = 0;
@@ -123,6 +125,11 @@ class StreamServer {
     });
     this.#agreement = new AgreementMonitor(options.figures, options.tell);
     this.#retention = new LogRetention(options);
+    this.#ignored = new IgnoredMessageReporter({
+      ...options,
+      generation: options.log.generation,
+      tell: (detail) => options.tell({ kind: "note", event: "stream_message_ignored", detail }),
+    });
     const changed = (job: ClusterJob, isHeld: boolean) =>
       options.tell({ kind: "leads", job, isHeld });
     this.#leases = new JobLeases({ ...options, changed });
@@ -152,7 +159,7 @@ class StreamServer {
     if (message.kind === "publish") void this.#publish(message);
     else if (message.kind === "follow") this.#follow(message);
     else if (message.kind === "applied") this.#recordApplied(message);
-    else if (message.kind === "ignored") this.#recordIgnored(message);
+    else if (message.kind === "ignored") this.#ignored.add(message.messages);
     else void this.#close();
   }
 
@@ -261,15 +268,6 @@ class StreamServer {
     return isTooFarBehind ? undefined : this.#appliedSeq;
   }
 
-  #recordIgnored({ messages }: ToStream & { kind: "ignored" }): void {
-    const { figures, clock, tell, log } = this.#options;
-    const [{ seq, origin, reason }] = messages as [(typeof messages)[number]];
-    figures.addIgnored(messages.length, messages.at(-1)!.seq, clock());
-    const more = messages.length > 1 ? `, and ${messages.length - 1} after it` : "";
-    const detail = `message ${seq} of generation ${log.generation} is passed over${more}: ${reason}; it claims origin \`${origin}\``;
-    tell({ kind: "note", event: "stream_message_ignored", detail });
-  }
-
   #recordApplied({ seq, lsn, chain, table, rules }: AppliedMessage): void {
     const { figures } = this.#options;
     this.#proofs.rules = rules;
@@ -293,6 +291,7 @@ class StreamServer {
     this.#updateAvailability();
     this.#leaveSilentServer();
     this.#reopenStalledReading();
+    this.#ignored.tellIfDue();
     try {
       const state = await log.readState();
       figures.known = state.lastSeq;

@@ -137,6 +137,7 @@ async function joinRun(folder: string, program: string) {
     identical: journals.every(({ bytes, chain }) => {
       return bytes === journals[0]!.bytes && chain === journals[0]!.chain;
     }),
+    journals: journals.map(({ lsn, bytes, chain }) => `${lsn} ${bytes} ${chain.slice(0, 8)}`),
   };
 }
 

@@ -91,9 +91,21 @@ export function isBlankMessage({ origin }: Pick<OrderedMessage, "origin">): bool
   return origin === BLANK_MESSAGE.origin;
 }
 
+const IGNORED_EVENT = "stream.message_ignored";
+
 /** For the audit trail: the place by which the log's own tools show what it holds. */
 export function encodeIgnoredMessageEvent({ seq, timeMs }: OrderedMessage): Buffer {
-  return Buffer.from(JSON.stringify({ event: "stream.message_ignored", at_ms: timeMs, seq }));
+  return Buffer.from(JSON.stringify({ event: IGNORED_EVENT, at_ms: timeMs, seq }));
+}
+
+/** Place and time (epoch ms) of a message that was passed over; undefined for other entries of the audit trail. */
+export function decodeIgnoredMessageEvent(
+  payload: Uint8Array,
+): { readonly seq: number; readonly atMs: number } | undefined {
+  const text = Buffer.from(payload).toString();
+  if (!text.includes(IGNORED_EVENT)) return undefined;
+  const { event, at_ms: atMs, seq } = JSON.parse(text) as Record<string, unknown>;
+  return event === IGNORED_EVENT ? { seq: Number(seq), atMs: Number(atMs) } : undefined;
 }
 
 function isPositiveInteger(value: number): boolean {

@@ -55,6 +55,8 @@ describe("a sealed log", needs("nats-server"), () => {
       await recordOutcome(node);
     }
     await two.kill("SIGKILL");
+    const doctor = await runCommand(["doctor", "--data-dir", two.dataDir]);
+    expect(doctor.stdout).toMatch(/ok +cluster log: 3 messages were passed over, the newest at/);
     await recordOutcome(await cluster.node("two"));
     const finish = ["cluster", "upgrade", "finish", "--data-dir", one.dataDir];
     const finished = async () => (await runCommand(finish, cluster.environment)).stdout;
