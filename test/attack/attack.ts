@@ -18,4 +18,6 @@ export interface Outcome {
   readonly broken: readonly string[];
   /** Measured figures by name, with their unit at the end: `memory_peak_mib`, `others_p99_ratio`. */
   readonly figures: Readonly<Record<string, number>>;
+  /** What this machine lacks for it, and how it comes there; left out: it was played. */
+  readonly skipped?: string;
 }

@@ -4,6 +4,8 @@ import { baseRate } from "./attacks/base-rate.ts";
 import { clockJump } from "./attacks/clock-jump.ts";
 import { damagedFiles, fullDisk, kills } from "./attacks/crashes.ts";
 import { denialFlood } from "./attacks/denial-flood.ts";
+import { forgedMessage, poisonMessage, replayedMessage } from "./attacks/foreign-messages.ts";
+import { forgedReport } from "./attacks/forged-report.ts";
 import { forgedReporter } from "./attacks/forged-reporter.ts";
 import { forgedSignatures } from "./attacks/forged-signatures.ts";
 import { fuzz } from "./attacks/fuzz.ts";
@@ -62,4 +64,8 @@ export const ATTACKS: readonly Attack[] = [
   lostTail,
   otherKey,
   missingKeys,
+  forgedMessage,
+  replayedMessage,
+  poisonMessage,
+  forgedReport,
 ];

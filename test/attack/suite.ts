@@ -1,5 +1,6 @@
 // The attack suite: plays bounded attacks against the real service on loopback. A table on stderr, one
-// JSON object on the last line of stdout: {"tried": n, "held": n, "broken": [...], "figures": {...}}.
+// JSON object on the last line of stdout: {"tried": n, "held": n, "skipped": [...],
+// "broken": [...], "figures": {...}}.
 // Exit status 1 when something did not hold.
 import { parseArgs } from "node:util";
 import type { Attack, Outcome } from "./attack.ts";
@@ -54,6 +55,7 @@ async function main(): Promise<void> {
     shared,
   };
   const broken: { attack: string; why: readonly string[] }[] = [];
+  const skipped: string[] = [];
   const figures: Record<string, Outcome["figures"]> = {};
   const played = ATTACKS.filter(({ name }) => wanted?.includes(name) ?? true);
   console.error(machine());
@@ -61,6 +63,11 @@ async function main(): Promise<void> {
     const outcome = await playOne(attack, new AttackStage(options));
     figures[attack.name] = outcome.figures;
     if (outcome.broken.length > 0) broken.push({ attack: attack.name, why: outcome.broken });
+    if (outcome.skipped !== undefined) {
+      skipped.push(attack.name);
+      console.error(`skipped ${attack.name}: needs ${outcome.skipped}`);
+      continue;
+    }
     console.error(`${outcome.broken.length === 0 ? "held  " : "BROKEN"} ${attack.name}`);
     for (const why of outcome.broken) console.error(`       ${why}`);
     for (const [name, value] of Object.entries(outcome.figures)) {
@@ -68,8 +75,9 @@ async function main(): Promise<void> {
     }
   }
   await shared.close();
-  const held = played.length - broken.length;
-  console.log(JSON.stringify({ tried: played.length, held, broken, figures }));
+  const tried = played.length - skipped.length;
+  const held = tried - broken.length;
+  console.log(JSON.stringify({ tried, held, skipped, broken, figures }));
   if (broken.length > 0) process.exitCode = 1;
 }
 

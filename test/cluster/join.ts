@@ -8,6 +8,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { quantile } from "../../bench/raw-client.ts";
 import { ADMIN_KEY, COMMAND, machine } from "../../bench/server-process.ts";
+import { readFrameKind } from "../../src/journal/format.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
+import { copyFramePayload } from "../../src/ledger/state.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { allWell, type Ground, NO_CUTS } from "./faults.ts";
 import { type Acknowledged, judge, readJournal } from "./history.ts";
 import { type ServiceNode, startServers, until } from "./parts.ts";
@@ -114,7 +118,7 @@ async function joinRun(folder: string, program: string) {
   joins.push(await join(joining, reporters, urls[0]));
   await wait(Number(values.seconds) * 1000);
   await reporters.stop();
-  await allSame({ ...ground, nodes });
+  const isLevel = await allSame({ ...ground, nodes });
   const tables = await compareTables(nodes);
   await Promise.all([...nodes, ...servers].map((part) => part.end("SIGKILL")));
   const journals = nodes.map(({ dataDir }) => readJournal(dataDir));
@@ -137,7 +141,12 @@ async function joinRun(folder: string, program: string) {
     identical: journals.every(({ bytes, chain }) => {
       return bytes === journals[0]!.bytes && chain === journals[0]!.chain;
     }),
-    journals: journals.map(({ lsn, bytes, chain }) => `${lsn} ${bytes} ${chain.slice(0, 8)}`),
+    // The frames that not all nodes have.
+    unshared: nodes.map(({ dataDir }, at) => {
+      const lsnMin = Math.min(...journals.map(({ lsn }) => lsn));
+      return listFramesAfter(dataDir, lsnMin, journals[at]!.lsn);
+    }),
+    is_level: isLevel,
   };
 }
 
@@ -218,6 +227,18 @@ async function hasCaughtUp(url: string): Promise<boolean> {
   const answer = await ask(`${url}/readyz`, { headers: HEADERS });
   const lag = (answer?.body as { stream?: { lag_ms?: number | null } })?.stream?.lag_ms;
   return answer?.status === 200 && typeof lag === "number" && lag < LAG_MS;
+}
+
+/** Kind and beginning of each frame after a position, at most five. */
+function listFramesAfter(dataDir: string, lsn: number, end: number): string[] {
+  const frames: string[] = [];
+  const reader = new JournalReader(diskFileLayer, path.join(dataDir, "journal"));
+  reader.readRecords(lsn, end, 5, (bytes, at) => {
+    const text = copyFramePayload(bytes, at).toString("latin1");
+    frames.push(`${readFrameKind(bytes, at)} ${text.replaceAll(/[^ -~]+/g, "_").slice(0, 200)}`);
+  });
+  reader.close();
+  return frames;
 }
 
 /** Position of the newest record that was acknowledged: the node has it. */

@@ -207,9 +207,9 @@ async function playFaults(
 }
 
 /** Waits until the nodes' journals have the same length and stay so: ticks leave no record in them. */
-export async function allSame({ servers, nodes }: Ground): Promise<void> {
+export async function allSame({ servers, nodes }: Ground): Promise<boolean> {
   let before: unknown;
-  await until(
+  return until(
     async () => {
       const isLed = (await streamState(servers)) !== undefined;
       const lsns = nodes.map(({ dataDir }) => lsnOf(dataDir));
@@ -220,7 +220,10 @@ export async function allSame({ servers, nodes }: Ground): Promise<void> {
     },
     "the nodes do not reach the same place",
     60_000,
-  ).catch(() => undefined);
+  ).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Of a running node; NaN while it writes. */
