@@ -4,8 +4,15 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { diskFileLayer } from "../../src/platform/files.ts";
-import { FRAME_KINDS, readFrameKind, parseSegmentNames } from "../../src/journal/format.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  parseSegmentNames,
+  readFrameKind,
+  readPayloadLength,
+} from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 
 export interface Acknowledged {
@@ -52,6 +59,30 @@ export function readJournal(dataDir: string): JournalFacts {
   for (const { name } of segments) digest.update(readFileSync(path.join(directory, name)));
   const chain = Buffer.from(tail.chain).toString("hex");
   return { records, lsn: tail.lsn, chain, bytes: digest.digest("hex"), segments: segments.length };
+}
+
+/**
+ * Whether stopped nodes have one history: the same bytes, or the same records as far as the shortest goes. A message of
+ * the service's own, such as new standings, may be in the log when the nodes are killed, and applied by some of them.
+ */
+export function haveOneHistory(dataDirs: readonly string[], journals: readonly JournalFacts[]) {
+  const isSame = (one: JournalFacts) =>
+    one.bytes === journals[0]!.bytes && one.chain === journals[0]!.chain;
+  if (journals.every(isSame)) return true;
+  const shortest = Math.min(...journals.map(({ lsn }) => lsn));
+  const digests = dataDirs.map((dataDir) => digestRecords(path.join(dataDir, "journal"), shortest));
+  return new Set(digests).size === 1;
+}
+
+function digestRecords(directory: string, upto: number): string {
+  const digest = createHash("sha256");
+  const reader = new JournalReader(diskFileLayer, directory);
+  const read = reader.readRecords(0, upto, Number.POSITIVE_INFINITY, (bytes, at) => {
+    digest.update(bytes.subarray(at, at + FRAME_HEAD_BYTES + readPayloadLength(bytes, at)));
+  });
+  reader.close();
+  if (read !== upto) throw new Error(`${directory} ends at ${read}, not ${upto}`);
+  return digest.digest("hex");
 }
 
 export interface Findings {

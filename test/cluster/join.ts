@@ -8,12 +8,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { quantile } from "../../bench/raw-client.ts";
 import { ADMIN_KEY, COMMAND, machine } from "../../bench/server-process.ts";
-import { readFrameKind } from "../../src/journal/format.ts";
-import { JournalReader } from "../../src/journal/reader.ts";
-import { copyFramePayload } from "../../src/ledger/state.ts";
-import { diskFileLayer } from "../../src/platform/files.ts";
 import { allWell, type Ground, NO_CUTS } from "./faults.ts";
-import { type Acknowledged, judge, readJournal } from "./history.ts";
+import { type Acknowledged, haveOneHistory, judge, readJournal } from "./history.ts";
 import { type ServiceNode, startServers, until } from "./parts.ts";
 import { ask, Reporters } from "./reporters.ts";
 import { allSame, compareTables, makeParts, seededRandom, startNodes } from "./run.ts";
@@ -138,14 +134,13 @@ async function joinRun(folder: string, program: string) {
     lost: Math.max(...found.map(({ lost }) => lost)),
     wrong: wrong.length,
     wrong_shown: wrong.slice(0, 5),
-    identical: journals.every(({ bytes, chain }) => {
-      return bytes === journals[0]!.bytes && chain === journals[0]!.chain;
-    }),
-    // The frames that not all nodes have.
-    unshared: nodes.map(({ dataDir }, at) => {
-      const lsnMin = Math.min(...journals.map(({ lsn }) => lsn));
-      return listFramesAfter(dataDir, lsnMin, journals[at]!.lsn);
-    }),
+    identical:
+      isLevel &&
+      haveOneHistory(
+        nodes.map(({ dataDir }) => dataDir),
+        journals,
+      ),
+    lsns: journals.map(({ lsn }) => lsn),
     is_level: isLevel,
   };
 }
@@ -227,18 +222,6 @@ async function hasCaughtUp(url: string): Promise<boolean> {
   const answer = await ask(`${url}/readyz`, { headers: HEADERS });
   const lag = (answer?.body as { stream?: { lag_ms?: number | null } })?.stream?.lag_ms;
   return answer?.status === 200 && typeof lag === "number" && lag < LAG_MS;
-}
-
-/** Kind and beginning of each frame after a position, at most five. */
-function listFramesAfter(dataDir: string, lsn: number, end: number): string[] {
-  const frames: string[] = [];
-  const reader = new JournalReader(diskFileLayer, path.join(dataDir, "journal"));
-  reader.readRecords(lsn, end, 5, (bytes, at) => {
-    const text = copyFramePayload(bytes, at).toString("latin1");
-    frames.push(`${readFrameKind(bytes, at)} ${text.replaceAll(/[^ -~]+/g, "_").slice(0, 200)}`);
-  });
-  reader.close();
-  return frames;
 }
 
 /** Position of the newest record that was acknowledged: the node has it. */
