@@ -1,7 +1,6 @@
 // Shared linear memory and the module that works on it. Every thread instantiates the same module
 // over the same memory; static data is constant, so a new instance disturbs nothing.
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readBuiltModule } from "../platform/built-module.ts";
 
 const INITIAL_PAGES = 128;
 /** 65,536 pages: 4 GiB, declared cheaply and grown by the writer alone. */
@@ -60,7 +59,7 @@ export interface EngineExports {
   hasRoomFor(rows: number, identifierBytes: number, pairs: number): number;
 }
 
-const MODULE_PATH = fileURLToPath(new URL("../../build/trustrank.wasm", import.meta.url));
+const MODULE = new URL("../../build/trustrank.wasm", import.meta.url);
 
 /** A new, empty shared memory. One process has one; threads receive it by message. */
 export function createEngineMemory(): WebAssembly.Memory {
@@ -69,15 +68,15 @@ export function createEngineMemory(): WebAssembly.Memory {
 
 /**
  * The compiled module, as built.
- * @throws Error when the build is missing.
+ * @throws BuildMissing
  */
 export function readEngineModule(): Buffer<ArrayBuffer> {
-  return readFileSync(MODULE_PATH);
+  return readBuiltModule(MODULE);
 }
 
 /**
  * Compiles and instantiates the module over `memory`.
- * @throws Error when the build is missing.
+ * @throws BuildMissing
  */
 export function instantiateEngine(memory: WebAssembly.Memory): EngineExports {
   const module = new WebAssembly.Module(readEngineModule());

@@ -6,8 +6,6 @@
 //
 // INVARIANT (same answer): a body accepted here is accepted by the general path with an equal
 // value. test/http/codec/verify-scan.test.ts checks it on generated and damaged bodies.
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import {
   ACTION_START,
   AGENT_START,
@@ -32,6 +30,7 @@ import {
 import { isScoredId } from "../../contract/identifiers.ts";
 import type { VerifyContext, VerifyRequest } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+import { readBuiltModule } from "../../platform/built-module.ts";
 
 /** Exports of the module. */
 interface ScanExports {
@@ -40,14 +39,14 @@ interface ScanExports {
 }
 
 const EMPTY = Buffer.alloc(0);
-const MODULE_PATH = fileURLToPath(new URL("../../../build/wire.wasm", import.meta.url));
+const MODULE = new URL("../../../build/wire.wasm", import.meta.url);
 
 /**
  * The module, instantiated for this thread.
- * @throws Error when the build is missing.
+ * @throws BuildMissing
  */
 function instantiateScanModule(): ScanExports {
-  const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
+  const module = new WebAssembly.Module(readBuiltModule(MODULE));
   return new WebAssembly.Instance(module, {}).exports as unknown as ScanExports;
 }
 

@@ -1,7 +1,6 @@
 // Grounding module and its memory: one shared memory per process, one instance per thread. Separate
 // from the engine's memory, so that texts can never crowd out the agent table.
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readBuiltModule } from "../../platform/built-module.ts";
 
 const INITIAL_PAGES = 128;
 /** 65,536 pages: 4 GiB, declared cheaply and grown as scratches and indexes are made. */
@@ -25,7 +24,7 @@ export interface GroundingExports {
   ): number;
 }
 
-const MODULE_PATH = fileURLToPath(new URL("../../../build/grounding.wasm", import.meta.url));
+const MODULE = new URL("../../../build/grounding.wasm", import.meta.url);
 
 /** A new, empty memory. The writer fills it, readers receive it by message. */
 export function createGroundingMemory(): WebAssembly.Memory {
@@ -34,10 +33,10 @@ export function createGroundingMemory(): WebAssembly.Memory {
 
 /**
  * Compiles and instantiates the module over `memory`.
- * @throws Error when the build is missing.
+ * @throws BuildMissing
  */
 export function instantiateGrounding(memory: WebAssembly.Memory): GroundingExports {
-  const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
+  const module = new WebAssembly.Module(readBuiltModule(MODULE));
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   return instance.exports as unknown as GroundingExports;
 }
