@@ -10,7 +10,9 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from "@nats-io/transport-node";
+import { withDeadline } from "../concurrency/deadline.ts";
 import { ClusterRefused } from "./ordered-log.ts";
+import { findTlsRefusal } from "./tls-probe.ts";
 
 export interface NatsServerSettings {
   /** `host:port` of each server. */
@@ -32,10 +34,15 @@ const RECONNECT_MS = 100;
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
 const CONNECT_TIMEOUT_MS = 2000;
+/** Addresses tried for each server, at most: a name may have more than one. */
+const ADDRESSES_MAX = 4;
 /** Codes of what TLS may find wrong with a server's certificate, as Node names them. */
 const NAME_MISMATCH_CODE = "ERR_TLS_CERT_ALTNAME_INVALID";
 const UNTRUSTED_CODES =
   /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_)/;
+/** Alert of a server that refuses the certificate of this node, or its absence; and a key that is another's. */
+const OWN_CERTIFICATE_CODES =
+  /^ERR_(?:SSL_.*ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)|OSSL_)/;
 
 /** One try. The connection then looks for its servers for ever. @throws ClusterRefused, Error. */
 export async function connectToServers(settings: NatsServerSettings): Promise<LogConnection> {
@@ -60,11 +67,21 @@ export async function connectToServers(settings: NatsServerSettings): Promise<Lo
     for (const file of [credentialsFile, tls?.caFile, tls?.certFile, tls?.keyFile]) {
       if (file !== undefined) readFileSync(file);
     }
-    return await connect(options);
+    return await connectInTime(options, servers.length * ADDRESSES_MAX * CONNECT_TIMEOUT_MS);
   } catch (error) {
-    const refusal = describePermanentError(error as Error, credentialsFile);
+    const cause = error instanceof errors.TimeoutError ? await findTlsRefusal(settings) : undefined;
+    const refusal = describePermanentError(cause ?? (error as Error), settings);
     throw refusal === undefined ? error : new ClusterRefused(refusal, { cause: error });
   }
+}
+
+/** The client may wait for a server without end. @throws errors.TimeoutError */
+async function connectInTime(options: ConnectionOptions, ms: number): Promise<LogConnection> {
+  const connecting = connect(options);
+  return withDeadline(connecting, ms, () => {
+    void connecting.then((late) => late.close()).catch(() => undefined);
+    throw new errors.TimeoutError();
+  });
 }
 
 /** Headers of a message, by name. */
@@ -77,7 +94,7 @@ export function buildMessageHeaders(members: Readonly<Record<string, string>>): 
 /** What no further try can mend. */
 function describePermanentError(
   error: Error,
-  credentialsFile: string | undefined,
+  { credentialsFile, tls }: NatsServerSettings,
 ): string | undefined {
   const { message } = error;
   const codes = [error, error.cause].map((each) => (each as { code?: unknown } | undefined)?.code);
@@ -95,6 +112,11 @@ function describePermanentError(
   }
   if (UNTRUSTED_CODES.test(code)) {
     return `the certificate of a server of the log is not trusted (${message}): name the certificates that have signed it in TRUSTRANK_CLUSTER_CA`;
+  }
+  if (OWN_CERTIFICATE_CODES.test(code)) {
+    return tls?.certFile === undefined
+      ? `the servers of the log ask for a certificate of this node (${code}): name it in TRUSTRANK_CLUSTER_CERT and its private key in TRUSTRANK_CLUSTER_KEY`
+      : `the certificate \`${tls.certFile}\` of this node is refused (${code}): name one that the servers of the log trust in TRUSTRANK_CLUSTER_CERT and its own private key in TRUSTRANK_CLUSTER_KEY`;
   }
   return undefined;
 }

@@ -123,6 +123,7 @@ describe("access", needs("nats-server"), () => {
     }
     signedBy("ca", "server", "-addext", "subjectAltName=DNS:localhost");
     signedBy("ca", "node");
+    signedBy("other", "foreign");
     const file = (name: string) => JSON.stringify(at(name));
     const more = `tls { cert_file: ${file("server.pem")}, key_file: ${file("server.key")}, ca_file: ${file("ca.pem")}, verify: true }`;
     const servers = await startServers({ more });
@@ -136,6 +137,17 @@ describe("access", needs("nats-server"), () => {
       await expect(stranger).rejects.toThrow(/is not trusted .*TRUSTRANK_CLUSTER_CA/);
       const missing = servers.open({ servers: named, tls: { ...tls, caFile: at("nowhere.pem") } });
       await expect(missing).rejects.toThrow(ClusterRefused);
+      const nameless = servers.open({ servers: named, tls: { caFile: at("ca.pem") } });
+      await expect(nameless).rejects.toThrow(
+        /ask for a certificate of this node .*TRUSTRANK_CLUSTER_CERT.*TRUSTRANK_CLUSTER_KEY/,
+      );
+      const foreign = { ...tls, certFile: at("foreign.pem"), keyFile: at("foreign.key") };
+      const unknown = servers.open({ servers: named, tls: foreign });
+      await expect(unknown).rejects.toThrow(
+        /the certificate `.*foreign\.pem` .* is refused .*_CERT/,
+      );
+      const mixed = servers.open({ servers: named, tls: { ...tls, keyFile: at("foreign.key") } });
+      await expect(mixed).rejects.toThrow(/the certificate `.*node\.pem` .* is refused .*_KEY/);
     } finally {
       await servers.stop();
     }
