@@ -130,9 +130,7 @@ class StreamServer {
       generation: options.log.generation,
       tell: (detail) => options.tell({ kind: "note", event: "stream_message_ignored", detail }),
     });
-    const changed = (job: ClusterJob, isHeld: boolean) =>
-      options.tell({ kind: "leads", job, isHeld });
-    this.#leases = new JobLeases({ ...options, changed });
+    this.#leases = new JobLeases(options);
   }
 
   start(): void {
@@ -152,7 +150,6 @@ class StreamServer {
     };
     log.link.onChange();
     look();
-    this.#leases.start();
   }
 
   #receive(message: ToStream): void {
@@ -350,7 +347,10 @@ class StreamServer {
   #settleProofs(): void {
     const { figures } = this.#options;
     const at = this.#proofs.takeReached(figures.applied);
-    if (at !== undefined) figures.setCaughtUpAt(at);
+    if (at === undefined) return;
+    figures.setCaughtUpAt(at);
+    // Only now: a start that cannot follow the log would keep jobs from nodes that can do them.
+    this.#leases.start();
   }
 
   async #publishReport(): Promise<void> {

@@ -1,6 +1,6 @@
 // Proof that every server of the log keeps what it acknowledges: its release and its setting, read from its
 // monitoring page before anything is written.
-import { ClusterRefused } from "./ordered-log.ts";
+import { ClusterRefused, StreamUnavailable } from "./ordered-log.ts";
 
 /** Earlier releases sync the stream but not the log of their elections (nats-server#6041). */
 export const NATS_VERSION_MIN = "2.10.23";
@@ -22,7 +22,7 @@ export interface ServerFacts {
   readonly payloadBytesMax: number;
 }
 
-/** @throws ClusterRefused when the page does not answer. */
+/** @throws StreamUnavailable when the page does not answer. */
 export async function fetchServerFacts(monitor: string): Promise<ServerFacts> {
   const url = new URL("/varz", monitor);
   let varz: Varz;
@@ -31,7 +31,7 @@ export async function fetchServerFacts(monitor: string): Promise<ServerFacts> {
     varz = (await response.json()) as Varz;
   } catch (error) {
     const why = (error as Error).message;
-    throw new ClusterRefused(
+    throw new StreamUnavailable(
       `${url.href} does not answer (${why}): start nats-server with \`http: 8222\`, or name its monitoring address in TRUSTRANK_CLUSTER_MONITOR`,
       { cause: error },
     );
@@ -71,11 +71,12 @@ export function describeServerFault(
  * Proves those that answer, which must be most of them. `silent` gets the others: they are proved once
  * they are back.
  * @throws ClusterRefused naming the first server that may lose what it acknowledges.
+ * @throws StreamUnavailable when half of them or more do not answer.
  */
 export async function verifyServers(
   monitors: readonly string[],
   messageBytesMax: number,
-  silent: (monitor: string, error: ClusterRefused) => void = () => undefined,
+  silent: (monitor: string, error: Error) => void = () => undefined,
 ): Promise<ServerFacts[]> {
   const asked = await Promise.allSettled(monitors.map((monitor) => fetchServerFacts(monitor)));
   const servers = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
@@ -86,7 +87,7 @@ export async function verifyServers(
   for (const [at, answer] of asked.entries()) {
     if (answer.status === "fulfilled") continue;
     if (servers.length * 2 <= monitors.length) throw answer.reason;
-    silent(monitors[at]!, answer.reason as ClusterRefused);
+    silent(monitors[at]!, answer.reason as Error);
   }
   return servers;
 }

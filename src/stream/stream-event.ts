@@ -7,8 +7,8 @@ import type { ClusterView } from "./reports.ts";
 export type StreamEvent =
   /** Connected: the ledger may begin. */
   | { kind: "ready"; generation: number }
-  /** This node may not join: the sentence says why. */
-  | { kind: "refused"; detail: string }
+  /** This node may not join: the sentence says why. A further start may, unless it is permanent. */
+  | { kind: "refused"; detail: string; isPermanent: boolean }
   | { kind: "note"; event: string; detail: string }
   /** Another process has this node's name. */
   | { kind: "displaced"; detail: string }

@@ -13,6 +13,7 @@ import { listLivingNodes, ReportWatch } from "../stream/living-nodes.ts";
 import { pause } from "../stream/retries.ts";
 import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
 import type { NameHolder } from "../stream/node-name.ts";
+import { ClusterRefused } from "../stream/ordered-log.ts";
 import { serveStream } from "../stream/serve.ts";
 import type { StreamEvent } from "../stream/stream-event.ts";
 import { readMonotonicMs } from "../platform/moment.ts";
@@ -73,7 +74,7 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
     const figures = new StreamMetrics(memory);
     const spread = new AppliedNodeCounter(log.polling, figures, rest.node);
     const refusal = await findJoinRefusal(log, { ...rest, nowMs: clock() });
-    if (refusal !== undefined) throw new Error(refusal);
+    if (refusal !== undefined) throw new ClusterRefused(refusal);
     const decisions = openDecisionExchange(log.decisions, {
       ...rest,
       figures,
@@ -106,7 +107,8 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
     serveStream({ ...rest, watch, log, port, figures, clock, monotonic, tell, closed });
     tell({ kind: "ready", generation: log.generation });
   } catch (error) {
-    send({ kind: "refused", detail: (error as Error).message });
+    const isPermanent = error instanceof ClusterRefused;
+    send({ kind: "refused", detail: (error as Error).message, isPermanent });
     // Its connection would keep the thread, and with it the process.
     await log?.close().catch(() => undefined);
     port.close();

@@ -45,6 +45,7 @@ export class MemoryLog implements OrderedLog {
   lost = 0;
   serverChanges = 0;
   readingsReopened = 0;
+  leasesAsked = 0;
   /** Rules of the log: those of the first know no ticks. */
   rules = FIRST_RULES;
   /** First place that is kept. */
@@ -156,6 +157,7 @@ export class MemoryLog implements OrderedLog {
   }
 
   acquireLease(): Promise<Lease | undefined> {
+    this.leasesAsked++;
     return Promise.resolve(undefined);
   }
 

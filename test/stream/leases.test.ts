@@ -59,7 +59,7 @@ function nodeOver(bucket: Bucket, node: string, jobs: readonly ClusterJob[] = ["
     log: bucket.of(node),
     figures,
     clock: Date.now,
-    changed: (job, isHeld) => told.push([job, isHeld]),
+    tell: ({ job, isHeld }) => void told.push([job, isHeld]),
   });
   leases.start();
   return { figures, told, leases, leads: () => figures.isJobOwner("kaizen", Date.now()) };
@@ -128,4 +128,15 @@ test("a node takes only the jobs that it may do", async () => {
   expect([...bucket.holders.keys()]).toEqual(["credibility"]);
   expect(one.leads()).toBe(false);
   await one.leases.close();
+});
+
+test("started twice it asks once, and closed it asks no more", async () => {
+  const bucket = new Bucket();
+  const { leases } = nodeOver(bucket, "one");
+  await vi.advanceTimersByTimeAsync(1);
+  leases.start();
+  await leases.close();
+  leases.start();
+  await vi.advanceTimersByTimeAsync(4000);
+  expect([...bucket.holders.keys()]).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { MessageChannel } from "node:worker_threads";
 import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
 import { TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
 import { ReportWatch } from "../../src/stream/living-nodes.ts";
-import { StreamMetrics } from "../../src/stream/metrics.ts";
+import { type ClusterJob, StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream } from "../../src/stream/serve.ts";
 import type { StreamEvent } from "../../src/stream/stream-event.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function serve(log: MemoryLog, pass = { ms: 0 }) {
+function serve(log: MemoryLog, pass = { ms: 0 }, jobs: readonly ClusterJob[] = []) {
   const { port1, port2 } = new MessageChannel();
   const events: StreamEvent[] = [];
   const figures = new StreamMetrics();
@@ -34,7 +34,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     role: "serve" as const,
     key: "k",
     figures,
-    jobs: [],
+    jobs,
     keep: undefined,
     watch: new ReportWatch(() => performance.now()),
     clock: () => (nowMs += 1) + pass.ms,
@@ -47,9 +47,9 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
   return { port: port1, events, figures };
 }
 
-function start(log = new MemoryLog(NOW_MS)) {
+function start(log = new MemoryLog(NOW_MS), jobs: readonly ClusterJob[] = []) {
   const pass = { ms: 0 };
-  const served = serve(log, pass);
+  const served = serve(log, pass, jobs);
   const core = openOrdered(temporaryDirectory());
   return { log, core, pass, ...served, ...feedOn(core, served.port) };
 }
@@ -162,6 +162,19 @@ test("what the log refuses is unavailable, and noted", async () => {
   offer([recordOf(3)]);
   await expect.poll(() => answers.length).toBe(2);
   expect(answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
+});
+
+test("a job is asked for once this node has caught up, and not before", async () => {
+  const log = new MemoryLog(NOW_MS);
+  log.rules = TICK_RULES;
+  log.isRefusing = true;
+  const { figures } = start(log, ["kaizen"]);
+  await expect.poll(() => figures.followCount).toBe(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(log.leasesAsked).toBe(0);
+  log.isRefusing = false;
+  const ask = async () => (await vi.advanceTimersByTimeAsync(200), log.leasesAsked);
+  await expect.poll(ask).toBeGreaterThan(0);
 });
 
 test("a ledger that ends without a word ends the thread", async () => {

@@ -15,20 +15,28 @@ import { loadOrCreateDirectoryId } from "../../journal/ownership/directory-id.ts
 import { parseSegmentNames } from "../../journal/format.ts";
 import { deriveLogSecret, loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamThreadLink } from "../../ledger/messages.ts";
-import { readMonotonicMs } from "../../platform/moment.ts";
 import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/stream-event.ts";
 import type { FatalHandler } from "../closers.ts";
-import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
+import {
+  CommandFailure,
+  EXIT_DAMAGED,
+  EXIT_FAILED,
+  EXIT_SYNC_FAILED,
+  EXIT_USAGE,
+} from "../failure.ts";
+import { logWhileWaiting, waitUntilCaughtUp } from "./catch-up.ts";
 import { ChangePropagation } from "./propagation.ts";
 import { buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-config.ts";
 import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
-import { ClusterRefused } from "../../stream/ordered-log.ts";
+import { ClusterRefused, StreamUnavailable } from "../../stream/ordered-log.ts";
+import { retryUntilAvailable } from "../../stream/retries.ts";
 import { describeServerFault, fetchServerFacts, verifyServers } from "../../stream/server-proof.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
@@ -37,8 +45,6 @@ const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log
 const ORIGIN_BYTES = 6;
 /** Interval in ms at which the stream thread is told what is on disk. */
 const SPOOL_POSITION_INTERVAL_MS = 1000;
-/** Interval in ms between two looks whether this node has caught up. */
-const CATCH_UP_POLL_MS = 50;
 /** Interval in ms between two questions to a server that did not answer at the start. */
 const RECHECK_INTERVAL_MS = 5000;
 
@@ -54,7 +60,8 @@ export interface OpenCluster {
   overview(): ClusterState | undefined;
   /**
    * Resolves once everything that stood in the log at this moment is applied.
-   * @throws CommandFailure when the log turns out to be another, or to lack what comes next.
+   * @throws CommandFailure when the log turns out to be another, or to lack what comes next, or after
+   *   `TRUSTRANK_CLUSTER_START_SEC` without progress.
    */
   caughtUp(): Promise<void>;
   /** The ledger has failed: `caughtUp` throws this, now or when it is called. */
@@ -101,7 +108,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   const toStream = (message: MessageToStreamThread) => worker.postMessage(message);
   const listOthers = () => seen?.view.reports.map(([name]) => name) ?? [];
   const effect = openPropagation(config, toStream, listOthers);
-  const generation = await awaitLogGeneration(worker);
+  const generation = await awaitLogGeneration(worker, config, log);
   const shipping = setInterval(
     () => toStream({ kind: "written", mark: written() }),
     SPOOL_POSITION_INTERVAL_MS,
@@ -129,7 +136,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     },
     effect,
     overview: () => seen && describeSeenView(config.name, seen),
-    caughtUp: () => waitUntilCaughtUp(figures, () => lost),
+    caughtUp: () => waitUntilCaughtUp({ ...config, figures, log, findFailure: () => lost }),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
@@ -177,19 +184,6 @@ function applyLeadershipChange(
   if (!isHeld) return log.info("lease_lost", { job });
   log.info("lease_taken", { job });
   leaderships.taken(job);
-}
-
-async function waitUntilCaughtUp(
-  figures: StreamMetrics,
-  whyLost: () => CommandFailure | undefined,
-): Promise<void> {
-  const sinceMs = readMonotonicMs();
-  while (figures.caughtUpMonotonicMs < sinceMs) {
-    const lost = whyLost();
-    if (lost !== undefined) throw lost;
-    // oxlint-disable-next-line no-await-in-loop -- looks again
-    await pause(CATCH_UP_POLL_MS);
-  }
 }
 
 /** The thread, and the ledger's end of the way to it. */
@@ -251,31 +245,47 @@ function loadPublicKeyHex({ paths }: DataDirectoryClaim): string {
   return loadBureauKey(paths.bureauKey, isNew).publicKey.toString("hex");
 }
 
-/** The generation of the log, once the thread is connected. */
-function awaitLogGeneration(worker: Worker): Promise<number> {
+/**
+ * The generation of the log, once the thread is connected.
+ * @throws CommandFailure when the thread is refused, fails, or is not connected in time; the thread is ended then.
+ */
+async function awaitLogGeneration(
+  worker: Worker,
+  { servers, stallMs }: ClusterConfig,
+  log: Log,
+): Promise<number> {
+  const detail = `connecting to the servers of the log: ${servers.join(", ")}`;
+  const late = new CommandFailure(
+    `the servers of the log (${servers.join(", ")}) were not to be had for ${stallMs / 1000} s (TRUSTRANK_CLUSTER_START_SEC): see that a majority of them runs and has met`,
+  );
+  const ready = withDeadline(awaitReadyEvent(worker), stallMs, () => {
+    throw late;
+  });
+  try {
+    return await logWhileWaiting(log, () => ({ detail }), ready);
+  } catch (error) {
+    // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
+    await worker.terminate();
+    throw error;
+  }
+}
+
+function awaitReadyEvent(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     const onMessage = (event: StreamEvent) => {
       if (event.kind === "ready") settle(() => resolve(event.generation));
-      else if (event.kind === "refused") fail(event.detail, EXIT_USAGE);
+      else if (event.kind === "refused")
+        fail(event.detail, event.isPermanent ? EXIT_USAGE : EXIT_FAILED);
     };
     const onError = (error: Error) => fail(error.message);
     const onExit = () => fail(STREAM_FAILED);
-    // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
     const fail = (detail: string, exitCode?: number) =>
-      settle(
-        () => void worker.terminate().then(() => reject(new CommandFailure(detail, exitCode))),
-      );
+      settle(() => reject(new CommandFailure(detail, exitCode)));
     const settle = (act: () => void) => {
       worker.off("message", onMessage).off("error", onError).off("exit", onExit);
       act();
     };
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
   });
 }
 
@@ -319,15 +329,18 @@ async function checkLogServers(
   onFatal: FatalHandler,
 ): Promise<void> {
   const { monitors, isUnsafe } = config;
-  const silent = (monitor: string, error: ClusterRefused) => {
+  const silent = (monitor: string, error: Error) => {
     log.warn("cluster_server_silent", { detail: error.message });
     checkLogServerLater(monitor, isUnsafe, log, onFatal);
   };
   try {
-    await verifyServers(monitors, MESSAGE_BYTES_MAX, silent);
+    const verify = () => verifyServers(monitors, MESSAGE_BYTES_MAX, silent);
+    await retryUntilAvailable(verify, isUnsafe ? 0 : undefined);
   } catch (error) {
-    if (!(error instanceof ClusterRefused)) throw error;
-    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
+    const isRefused = error instanceof ClusterRefused;
+    if (!isRefused && !(error instanceof StreamUnavailable)) throw error;
+    // Servers that do not answer may yet: the next start asks them again.
+    if (!isUnsafe) throw new CommandFailure(error.message, isRefused ? EXIT_USAGE : EXIT_FAILED);
     log.warn("cluster_unsafe", { detail: error.message });
   }
 }

@@ -41,6 +41,8 @@ export function parseClusterConfig(flags: SettingFlags, environment: Environment
     decisionBytesMax: read("clusterDecisionsGb") * GIBIBYTE,
     /** Time without its cluster after which a node refuses keys. */
     refuseMs: read("clusterRefuseSec") * 1000,
+    /** Time without progress after which a start that cannot follow the log ends. */
+    stallMs: read("clusterStartSec") * 1000,
     /** Whether this node may be the one that runs kaizen. */
     isKaizenScheduled: read("kaizen"),
     isUnsafe: read("clusterUnsafe"),

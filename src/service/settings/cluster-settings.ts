@@ -142,6 +142,13 @@ export const CLUSTER_SETTINGS = {
     sentence:
       "seconds without its cluster after which a node refuses keys, reads of scores after three times as many: how long a revoked key may live on a node that is cut off",
   },
+  clusterStartSec: {
+    variables: ["TRUSTRANK_CLUSTER_START_SEC"],
+    kind: createWholeNumberKind(5, 86_400),
+    default: 60,
+    sentence:
+      "seconds without progress after which a start that cannot follow its cluster's log ends with exit code 1; while messages that it lacks are applied it goes on",
+  },
   clusterUnsafe: {
     variables: ["TRUSTRANK_CLUSTER_UNSAFE"],
     kind: onOffKind,

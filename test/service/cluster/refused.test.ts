@@ -31,7 +31,7 @@ describe("a node that is refused", needs("nats-server"), () => {
     node.firstLine.catch(() => undefined);
     const { code, stderr } = await node.ended;
     expect({ code, stderr }).toMatchObject({
-      code: 2,
+      code: 1,
       stderr: expect.stringContaining("the ordered log is not to be had"),
     });
   }, 60_000);
