@@ -16,8 +16,9 @@ export interface CatchUpOptions {
   readonly log: Pick<Log, "info">;
   /** Longest time in ms without progress. */
   readonly stallMs: number;
-  /** `host:port` of the log's servers. */
+  /** `host:port` of the log's servers, and their monitoring pages. */
   readonly servers: readonly string[];
+  readonly monitors: readonly string[];
   /** Why this node ends for another reason; undefined while it does not. */
   readonly findFailure: () => CommandFailure | undefined;
 }
@@ -101,12 +102,18 @@ function describeWait(figures: StreamMetrics): string {
     : `no majority of the log's servers acknowledges what this node sends; ${place}`;
 }
 
-function createStallFailure({ figures, stallMs, servers }: CatchUpOptions): CommandFailure {
+/** What to do where no majority of the log's servers answers; the commands of a cluster need one, too. */
+export function adviseServerCheck(monitors: readonly string[]): string {
+  const pages = monitors.map((monitor) => new URL("/healthz", monitor).href);
+  return `see that most of the log's servers run and have met: \`curl -s ${pages.join(" ")}\``;
+}
+
+function createStallFailure(options: CatchUpOptions): CommandFailure {
+  const { figures, stallMs, servers, monitors } = options;
   const isUnapplied = figures.isConnected && figures.applied < figures.known;
-  const status = `\`trustrank cluster status --cluster ${servers.join(",")}\``;
   const advice = isUnapplied
-    ? `check the space of this node's disk, the lines before this one and ${status}`
-    : `see with ${status} that a majority of the log's servers runs and has met`;
+    ? `check this node's disk space, the lines before this one and \`trustrank cluster status --cluster ${servers.join(",")}\``
+    : adviseServerCheck(monitors);
   return new CommandFailure(
     `this node cannot follow the log of its cluster: ${stallMs / 1000} s without progress (TRUSTRANK_CLUSTER_START_SEC), ${describeWait(figures)}; ${advice}`,
     EXIT_FAILED,

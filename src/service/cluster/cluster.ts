@@ -29,7 +29,7 @@ import {
   EXIT_SYNC_FAILED,
   EXIT_USAGE,
 } from "../failure.ts";
-import { logWhileWaiting, waitUntilCaughtUp } from "./catch-up.ts";
+import { adviseServerCheck, logWhileWaiting, waitUntilCaughtUp } from "./catch-up.ts";
 import { ChangePropagation } from "./propagation.ts";
 import { buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
@@ -251,15 +251,15 @@ function loadPublicKeyHex({ paths }: DataDirectoryClaim): string {
  */
 async function awaitLogGeneration(
   worker: Worker,
-  { servers, stallMs }: ClusterConfig,
+  { servers, monitors, stallMs }: ClusterConfig,
   log: Log,
 ): Promise<number> {
   const detail = `connecting to the servers of the log: ${servers.join(", ")}`;
-  const late = new CommandFailure(
-    `the servers of the log (${servers.join(", ")}) were not to be had for ${stallMs / 1000} s (TRUSTRANK_CLUSTER_START_SEC): see that a majority of them runs and has met`,
-  );
-  const ready = withDeadline(awaitReadyEvent(worker), stallMs, () => {
-    throw late;
+  const advice = adviseServerCheck(monitors);
+  const ready = withDeadline(awaitReadyEvent(worker, advice), stallMs, () => {
+    throw new CommandFailure(
+      `the ordered log is not to be had: no answer for ${stallMs / 1000} s (TRUSTRANK_CLUSTER_START_SEC); ${advice}`,
+    );
   });
   try {
     return await logWhileWaiting(log, () => ({ detail }), ready);
@@ -270,12 +270,15 @@ async function awaitLogGeneration(
   }
 }
 
-function awaitReadyEvent(worker: Worker): Promise<number> {
+/** `advice` is added to what a further start may find mended. */
+function awaitReadyEvent(worker: Worker, advice: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onMessage = (event: StreamEvent) => {
       if (event.kind === "ready") settle(() => resolve(event.generation));
-      else if (event.kind === "refused")
-        fail(event.detail, event.isPermanent ? EXIT_USAGE : EXIT_FAILED);
+      else if (event.kind === "refused") {
+        if (event.isPermanent) fail(event.detail, EXIT_USAGE);
+        else fail(`${event.detail}; ${advice}`);
+      }
     };
     const onError = (error: Error) => fail(error.message);
     const onExit = () => fail(STREAM_FAILED);
@@ -334,8 +337,10 @@ async function checkLogServers(
     checkLogServerLater(monitor, isUnsafe, log, onFatal);
   };
   try {
+    const detail = "waiting until most of the log's servers show their monitoring pages";
     const verify = () => verifyServers(monitors, MESSAGE_BYTES_MAX, silent);
-    await retryUntilAvailable(verify, isUnsafe ? 0 : undefined);
+    const verified = retryUntilAvailable(verify, isUnsafe ? 0 : undefined);
+    await logWhileWaiting(log, () => ({ detail }), verified);
   } catch (error) {
     const isRefused = error instanceof ClusterRefused;
     if (!isRefused && !(error instanceof StreamUnavailable)) throw error;

@@ -20,6 +20,7 @@ function begin() {
     log: { info: (event, fields) => void lines.push({ event, ...fields }) },
     stallMs: 60_000,
     servers: ["a:4222", "b:4222"],
+    monitors: ["http://a:8222", "http://b:8222"],
     findFailure: () => failure,
   }).then(
     () => ended.push("caught up"),
@@ -59,7 +60,9 @@ test("goes on while it applies what it lacks, and says how far it is", async () 
   expect(ended).toEqual([expect.any(CommandFailure)]);
   const [failure] = ended as [CommandFailure];
   expect(failure.exitCode).toBe(EXIT_FAILED);
-  expect(failure.message).toMatch(/60 s without progress .*; check the space of this node's disk/);
+  expect(failure.message).toMatch(
+    /60 s without progress .*; check this node's disk space, .*status --cluster a:4222,b:4222`/,
+  );
   await vi.advanceTimersByTimeAsync(60_000);
   expect(lines).toHaveLength(118);
 });
@@ -72,7 +75,7 @@ test("messages of other nodes are no progress once all were applied", async () =
     await vi.advanceTimersByTimeAsync(1000);
   }
   expect((ended[0] as CommandFailure).message).toMatch(
-    /no majority of the log's servers acknowledges .* see with `trustrank cluster status --cluster a:4222,b:4222`/,
+    /no majority of the log's servers acknowledges .*: `curl -s http:\/\/a:8222\/healthz http:\/\/b:8222\/healthz`/,
   );
 });
 
