@@ -36,6 +36,7 @@ const PATHS = [
   "test/ledger/backup/command.test.ts",
   "test/ledger/kill.test.ts",
   "test/ledger/refold.test.ts",
+  "test/service/cluster/behind.test.ts",
   "test/service/cluster/cannot-follow.test.ts",
   "test/service/cluster/without-majority.test.ts",
   "test/service/failures.test.ts",

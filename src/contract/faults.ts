@@ -78,7 +78,7 @@ export const FAULTS = {
   overloaded: { status: 503, title: "the service is saturated", retryAfterSec: 1 },
   node_behind: {
     status: 503,
-    title: "this node is cut off from its cluster",
+    title: "this node is behind its cluster",
     retryAfterSec: 5,
   },
   draining: { status: 503, title: "the service is shutting down", retryAfterSec: 5 },

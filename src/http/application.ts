@@ -5,6 +5,7 @@ import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { Exchange, type ExchangeServices } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
+import { assertDecidedKey } from "./access/lag-guard.ts";
 import { RequestRecorder } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
 import { isBodyOptional } from "./optional-body.ts";
@@ -142,6 +143,7 @@ export class Application implements HttpApplication {
     const principal = known ?? this.#keyring.authenticate(exchange.head.authorization);
     if (principal === undefined) {
       const detail = "send `Authorization: Bearer` and a key that is valid now";
+      assertDecidedKey(this.services, exchange.head.authorization);
       throw new ServiceFault("unauthenticated", detail);
     }
     exchange.principal = principal;

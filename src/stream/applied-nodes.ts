@@ -10,15 +10,22 @@ export interface NodePolling {
   serveReplies(reply: (question: string) => Promise<string | undefined>): void;
 }
 
-/** Longest time in ms that a question is waited for. */
-export const COUNT_TIMEOUT_MS = 1000;
+/**
+ * Longest time in ms that a question is waited for. Not less than the age up to which a node says of a key that there is
+ * none (`UNKNOWN_KEY_LAG_MS_MAX` of http): a key that was made is not refused elsewhere after its maker was told of it.
+ */
+export const COUNT_TIMEOUT_MS = 2000;
 const POLL_INTERVAL_MS = 5;
+/** More replies than there are nodes. */
+const REPLIES_MAX = 1_000_000;
 
 /** Names of nodes. */
 export interface AppliedNodes {
   readonly applied: readonly string[];
   /** Living, and did not say so in time. */
   readonly missing: readonly string[];
+  /** Whether the register of nodes could be read: otherwise others may live that are not named. */
+  readonly isWhole: boolean;
 }
 
 export class AppliedNodeCounter {
@@ -40,14 +47,18 @@ export class AppliedNodeCounter {
     });
   }
 
-  /** Asks which nodes have in force everything that this node knows to be in the log now. */
-  async askNodes(living: readonly string[]): Promise<AppliedNodes> {
+  /**
+   * Asks which nodes have in force everything that this node knows to be in the log now. Waits for the whole time where
+   * `isWhole` is false: nodes may live that nobody knows of.
+   */
+  async askNodes(living: readonly string[], isWhole = true): Promise<AppliedNodes> {
     const known = new Set([...living, this.#node]);
     const question = String(this.#figures.known);
-    const replies = await this.#polling.collectReplies(question, known.size, COUNT_TIMEOUT_MS);
+    const countMax = isWhole ? known.size : REPLIES_MAX;
+    const replies = await this.#polling.collectReplies(question, countMax, COUNT_TIMEOUT_MS);
     const applied = new Set([...replies, this.#node]);
     const missing = [...known].filter((node) => !applied.has(node)).toSorted();
-    return { applied: [...applied].toSorted(), missing };
+    return { applied: [...applied].toSorted(), missing, isWhole };
   }
 
   async #waitUntilApplied(seq: number): Promise<boolean> {

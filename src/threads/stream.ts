@@ -87,7 +87,7 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
       // As the log has them now: one that has joined since the last look is asked as well.
       const found = await Promise.race([read().catch(() => undefined), pause(READ_TIMEOUT_MS)]);
       const ages = found === undefined ? watch.measureAges() : watch.update(found);
-      return spread.askNodes(listLivingNodes(ages, rest.awayMs));
+      return spread.askNodes(listLivingNodes(ages, rest.awayMs), found !== undefined);
     };
     parent.on("message", (message: MessageToStreamThread) => {
       if (message.kind === "written") decisions.shipping.mark = message.mark;

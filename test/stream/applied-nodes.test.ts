@@ -50,7 +50,7 @@ test("tells of those that have it, at once when all have", async () => {
   nodes[0]!.figures.known = 7;
   const counted = nodes[0]!.spread.askNodes(ALL);
   await vi.advanceTimersByTimeAsync(1);
-  expect(await counted).toEqual({ applied: ALL, missing: [] });
+  expect(await counted).toEqual({ applied: ALL, missing: [], isWhole: true });
 });
 
 test("waits for one that is late, and not for one that is later than that", async () => {
@@ -64,7 +64,7 @@ test("waits for one that is late, and not for one that is later than that", asyn
   nodes[1]!.figures.applied = 8;
   await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
   nodes[2]!.figures.applied = 8;
-  expect(await counted).toEqual({ applied: ["one", "two"], missing: ["three"] });
+  expect(await counted).toEqual({ applied: ["one", "two"], missing: ["three"], isWhole: true });
 });
 
 test("names nobody twice, and who lives and says nothing, and answers nothing that is no place", async () => {
@@ -74,8 +74,20 @@ test("names nobody twice, and who lives and says nothing, and answers nothing th
   room.polling.serveReplies(() => Promise.resolve("two"));
   const counted = one!.spread.askNodes([...ALL, "silent"]);
   await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
-  expect(await counted).toEqual({ applied: ALL, missing: ["silent"] });
+  expect(await counted).toEqual({ applied: ALL, missing: ["silent"], isWhole: true });
   const asked = room.polling.collectReplies("nonsense", 9, 10);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toEqual(["two"]);
+});
+
+test("waits for the whole time where the register of nodes cannot be read", async () => {
+  const nodes = nodesIn(new Room());
+  for (const { figures } of nodes) figures.applied = 7;
+  nodes[0]!.figures.known = 7;
+  let counted: unknown;
+  void nodes[0]!.spread.askNodes(["one"], false).then((found) => (counted = found));
+  await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS - 1);
+  expect(counted).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(counted).toEqual({ applied: ALL, missing: [], isWhole: false });
 });

@@ -80,7 +80,7 @@ export type KeyDescription = t.MessageOf<typeof KeyDescription>;
 export const Effective = t.defineMessage("Effective", {
   nodes: t.withDescription(
     t.integer,
-    "Nodes that have said within a second that it is in force there.",
+    "Nodes that have said within two seconds that it is in force there.",
   ),
   of: t.withDescription(
     t.integer,
@@ -107,9 +107,7 @@ export type KeyRevoked = t.MessageOf<typeof KeyRevoked>;
 export const KeyCreated = t.defineMessage("KeyCreated", {
   key: t.text,
   ...KeyDescription.properties,
-  effective: t.makeOptional(
-    t.withDescription(Effective, "Of a new key; left out by a service that is alone."),
-  ),
+  effective: t.makeOptional(t.withDescription(Effective, "Left out by a service that is alone.")),
 });
 
 /** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */

@@ -117,6 +117,17 @@ export class Keyring {
     return isAuthenticationValid(proved, this.#options.now) ? proved.holder.principal : undefined;
   }
 
+  /**
+   * Whether a header is refused here that may be valid at another node of a cluster, where the key was made, rotated
+   * or prolonged: it is well formed, and its key not revoked, which is final.
+   */
+  mayBeValidElsewhere(header: string | undefined): boolean {
+    if (header === undefined || header.length > HEADER_LENGTH_MAX) return false;
+    const parsed = parseApiKey(readBearerToken(header) ?? "");
+    if (parsed === undefined || this.authenticate(header) !== undefined) return false;
+    return (this.findStoredKey(parsed.keyId)?.revokedAtMs ?? null) === null;
+  }
+
   /** The principal of a key that is valid now, by the key's id. */
   findValidPrincipal(keyId: string): Principal | undefined {
     const isInstalled = keyId === INSTALLED_KEY_ID;

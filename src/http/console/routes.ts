@@ -5,6 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX, EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseConsoleLogin } from "../../contract/parse/requests.ts";
 import type { ActiveConsoleSession } from "./sessions.ts";
+import { assertDecidedKey } from "../access/lag-guard.ts";
 import { CONSOLE_HEADERS } from "../openapi/headers.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -182,6 +183,7 @@ function handleLogIn(exchange: Exchange): Reply {
   door.checkHost(head);
   door.checkSite(head);
   const given = parseConsoleLogin(exchange.readDocument());
+  assertDecidedKey(exchange.services, given.key && `Bearer ${given.key}`);
   const { cookie, session } = door.logIn(head, given);
   const reply = buildSessionReply(exchange, session);
   return { ...reply, headers: [...reply.headers, "Set-Cookie", cookie] };

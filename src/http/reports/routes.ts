@@ -12,6 +12,7 @@ import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disp
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
+import { assertDecidedKey } from "../access/lag-guard.ts";
 import { countAgentReads } from "../access/paid-reads.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
@@ -162,10 +163,11 @@ function shareReport(exchange: Exchange): Reply {
 
 async function handleDispute(exchange: Exchange): Promise<Reply> {
   const { contentType = "", authorization } = exchange.head;
-  if (contentType === "" && authorization === undefined) throw createMissingCredentialsFault();
+  if (contentType === "" && authorization === undefined)
+    throw createMissingCredentialsFault(exchange);
   const isKnown = () => exchange.services.keyring.authenticate(authorization) !== undefined;
   // A key that is none is said before anything of the body.
-  if (authorization !== undefined && !isKnown()) throw createMissingCredentialsFault();
+  if (authorization !== undefined && !isKnown()) throw createMissingCredentialsFault(exchange);
   const isForm = contentType.split(";")[0]!.trim().toLowerCase() === FORM;
   const request = isForm
     ? parseDisputeForm(exchange.body.toString())
@@ -204,14 +206,16 @@ function authenticateDisputeSender(exchange: Exchange, { link, agent }: DisputeR
     throw invalidRequest([{ pointer: "/agent", code: "mismatch", detail }]);
   }
   const principal = exchange.services.keyring.authenticate(exchange.head.authorization);
-  if (principal === undefined) throw createMissingCredentialsFault();
+  if (principal === undefined) throw createMissingCredentialsFault(exchange);
   exchange.extraHeaders = exchange.services.lagGuard?.assertCurrent(principal, undefined);
   exchange.principal = principal;
   return { tenant: principal.tenant, agent: agent!, keyId: principal.keyId };
 }
 
-function createMissingCredentialsFault(): ServiceFault {
+/** @throws ServiceFault `node_behind` where another node may know the key. */
+function createMissingCredentialsFault({ services, head }: Exchange): ServiceFault {
   const detail = "send `Authorization: Bearer` and a valid key, or the `link` of a report";
+  assertDecidedKey(services, head.authorization);
   return new ServiceFault("unauthenticated", detail);
 }
 

@@ -4,6 +4,7 @@ import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { parseKeyPatch, parseKeyRequest, parseKeyRotation } from "../../contract/parse/requests.ts";
 import type { KeyDescription, KeyPatch, KeyRequest } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
+import { CLUSTER_CHANGE_DEADLINE_MS, confirmMissing } from "../access/missing-ids.ts";
 import { listPrivilegeErrors, type KeyChange, type NewKey } from "../access/key-changes.ts";
 import type { StoredKey } from "../access/key-file.ts";
 import type { Route } from "../route.ts";
@@ -33,6 +34,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRequest" },
     responses: { 201: { description: "The key, shown once", schema: "KeyCreated" } },
+    deadlineMs: CLUSTER_CHANGE_DEADLINE_MS,
     handle: createKey,
   },
   {
@@ -62,7 +64,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyPatch" },
     responses: { 200: { description: "The key as it is now", schema: "KeyDescription" } },
-    handle: changeKey,
+    ...confirmMissing(changeKey),
   },
   {
     name: "rotate_key",
@@ -73,7 +75,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRotation" },
     responses: { 200: { description: "The key, its new text shown once", schema: "KeyCreated" } },
-    handle: rotateKey,
+    ...confirmMissing(rotateKey),
   },
   {
     name: "revoke_key",
@@ -83,7 +85,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Revokes a key at once and for good",
     access: "admin",
     responses: { 200: { description: "The revoked key", schema: "KeyRevoked" } },
-    handle: revokeKey,
+    ...confirmMissing(revokeKey),
   },
   {
     name: "usage",
@@ -220,7 +222,8 @@ async function rotateKey(exchange: Exchange): Promise<Reply> {
     await rotated.undo();
     throw error;
   }
-  return exchange.document(200, { key, ...description });
+  const effective = await services.effect?.();
+  return exchange.document(200, { key, ...description, ...(effective && { effective }) });
 }
 
 /** Null: the key that asks never expires. */

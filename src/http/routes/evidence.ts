@@ -14,6 +14,7 @@ import { sourceId } from "../../contract/schemas/schema.ts";
 import type { EvidenceQuery, EvidenceRegistrar } from "../../contract/sources.ts";
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import { resolveNamedTenant } from "./decisions.ts";
+import { confirmMissing } from "../access/missing-ids.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -96,7 +97,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "evidence:write",
     query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
-    handle: handleEvidenceRevocation,
+    ...confirmMissing(handleEvidenceRevocation),
   },
   {
     name: "read_vault_root",

@@ -4,6 +4,7 @@ import { parseNamespace } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { readTimeParameterMs } from "../../contract/parse/decision-query.ts";
 import { parseNamespaceGrant, parseNamespaceTransfer } from "../../contract/parse/requests.ts";
+import { confirmMissing } from "../access/missing-ids.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -38,7 +39,7 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceTransfer" },
     responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
-    handle: handleNamespaceTransfer,
+    ...confirmMissing(handleNamespaceTransfer),
   },
   {
     name: "revoke_namespace",
@@ -52,7 +53,7 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
         "RFC 3339 date-time or epoch ms; left out, all that is on record counts on",
     },
     responses: { 200: { description: "The namespace as it was", schema: "Namespace" } },
-    handle: handleNamespaceRevocation,
+    ...confirmMissing(handleNamespaceRevocation),
   },
 ];
 

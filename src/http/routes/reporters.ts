@@ -6,6 +6,7 @@ import {
   parseReporterKeyRequest,
   parseReporterKeyRevocation,
 } from "../../contract/parse/requests.ts";
+import { confirmMissing } from "../access/missing-ids.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -19,7 +20,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     access: "keys:write",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRequest" },
     responses: { 200: { description: "The key", schema: "ReporterKey" } },
-    handle: handleReporterKeyRegistration,
+    ...confirmMissing(handleReporterKeyRegistration),
   },
   {
     name: "list_reporter_keys",
@@ -60,7 +61,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     access: "keys:write",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRevocation" },
     responses: { 200: { description: "The revoked key", schema: "ReporterKey" } },
-    handle: handleReporterKeyRevocation,
+    ...confirmMissing(handleReporterKeyRevocation),
   },
 ];
 

@@ -17,6 +17,7 @@ import {
 import { describeReview } from "../../contract/reviews/description.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
 import { REVIEW_KINDS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
+import { confirmMissing } from "../access/missing-ids.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -127,7 +128,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
     access: "reviews:decide",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewClaim" },
     responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
-    handle: handleReviewClaim,
+    ...confirmMissing(handleReviewClaim),
   },
   {
     ...SHARED,
@@ -138,7 +139,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
     access: "reviews:decide",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewDecision" },
     responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
-    handle: handleReviewDecision,
+    ...confirmMissing(handleReviewDecision),
   },
   {
     ...SHARED,

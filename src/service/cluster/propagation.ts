@@ -29,14 +29,15 @@ export class ChangePropagation {
     this.#options = options;
   }
 
-  /** Of what is in force here. Takes at most a second and a half, and never rejects. */
+  /** Of what is in force here. Takes at most two and a half seconds, and never rejects. */
   async now(): Promise<Effective> {
     const { ask, node, listOthers, boundMs, clock } = this.#options;
     const certainMs = clock() + boundMs;
     const unanswered = (): AppliedNodes => {
-      return { applied: [node], missing: listOthers().filter((other) => other !== node) };
+      const missing = listOthers().filter((other) => other !== node);
+      return { applied: [node], missing, isWhole: false };
     };
-    const { applied, missing } = await this.#calls.start<AppliedNodes>((id) => {
+    const { applied, missing, isWhole } = await this.#calls.start<AppliedNodes>((id) => {
       const answer = () => this.#calls.resolve(id, unanswered());
       setTimeout(answer, COUNT_TIMEOUT_MS + GRACE_MS).unref();
       ask({ id });
@@ -45,11 +46,11 @@ export class ChangePropagation {
       nodes: applied.length,
       of: applied.length + missing.length,
       missing: [...missing],
-      certain_at: new Date(missing.length === 0 ? clock() : certainMs).toISOString(),
+      certain_at: new Date(isWhole && missing.length === 0 ? clock() : certainMs).toISOString(),
     };
   }
 
-  take({ id, applied, missing }: { readonly id: number } & AppliedNodes): void {
-    this.#calls.resolve(id, { applied, missing });
+  take({ id, ...nodes }: { readonly id: number } & AppliedNodes): void {
+    this.#calls.resolve(id, nodes);
   }
 }
