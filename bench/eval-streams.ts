@@ -18,6 +18,7 @@ import { boostedForecasts } from "./boosted-trees.ts";
 import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns } from "./replay.ts";
+import type { Voices } from "./replay.ts";
 import { richRows } from "./rich-features.ts";
 import { calibrationIn, sliceRows } from "./slices.ts";
 import type { SliceFigures } from "./slices.ts";
@@ -107,14 +108,21 @@ function baselinesOf(
   };
 }
 
-/** All models of one stream at one lag; `others` do not read the engine's config. */
+/** How a stream is evaluated. */
+interface StreamEvaluation {
+  readonly part: Part;
+  readonly config: ScoringConfig;
+  readonly voices: Voices;
+  /** Whether the models that do not read the engine's config are fitted too. */
+  readonly hasBaselines: boolean;
+}
+
+/** All models of one stream at one lag. */
 function streamRows(
   name: string,
   outcomes: RatedOutcome[],
   lagDays: number,
-  part: Part,
-  config: ScoringConfig,
-  others: boolean,
+  { part, config, voices, hasBaselines }: StreamEvaluation,
 ): StreamRow[] {
   const range = PARTS[part].map((share) => Math.floor(outcomes.length * share)) as [
     number,
@@ -122,9 +130,9 @@ function streamRows(
     number,
   ];
   const [from, to, end] = range;
-  const replayed = replay(outcomes, config, lagDays);
+  const replayed = replay(outcomes, config, lagDays, { voices });
   const { failures } = replayed;
-  const baselines = others ? baselinesOf(outcomes, lagDays, failures, range) : undefined;
+  const baselines = hasBaselines ? baselinesOf(outcomes, lagDays, failures, range) : undefined;
   const subjects = outcomes.slice(to, end).map((o) => o.subject);
   const judged = failures.subarray(to, end);
   const slices = sliceRows(outcomes, lagDays, [to, end]);
@@ -160,19 +168,28 @@ function streamRows(
   });
 }
 
-/**
- * Every stream (`*.csv`) of a folder, at both lags; under other constants (`changes`) without a lag, and the
- * engine alone.
- */
-export function evaluateStreams(directory: string, part: Part, changes?: string): StreamRow[] {
-  const isChanged = changes !== undefined;
-  const config = isChanged ? configWith(changes) : loadDefaultConfig();
+/** What differs from the shipped evaluation. */
+export interface StreamChanges {
+  /** Constants of the config, as `configWith` takes them: then without a lag. */
+  readonly constants?: string | undefined;
+  readonly voices?: Voices | undefined;
+}
+
+/** Every stream (`*.csv`) of a folder, at both lags; the engine alone under `changes`. */
+export function evaluateStreams(
+  directory: string,
+  part: Part,
+  { constants, voices = "import" }: StreamChanges = {},
+): StreamRow[] {
+  const config = constants === undefined ? loadDefaultConfig() : configWith(constants);
+  const hasBaselines = constants === undefined && voices === "import";
   const files = readdirSync(directory).filter((name) => name.endsWith(".csv"));
   return files.toSorted().flatMap((file) => {
     const outcomes = readRatings(join(directory, file), "eval");
-    return (isChanged ? [0] : LAGS).flatMap((lagDays) => {
+    return (constants === undefined ? LAGS : [0]).flatMap((lagDays) => {
       process.stderr.write(`${file}, ${outcomes.length} outcomes, lag ${lagDays} days\n`);
-      return streamRows(basename(file, ".csv"), outcomes, lagDays, part, config, !isChanged);
+      const evaluation = { part, config, voices, hasBaselines };
+      return streamRows(basename(file, ".csv"), outcomes, lagDays, evaluation);
     });
   });
 }

@@ -5,7 +5,7 @@
 //
 // The stakes of the event itself are not shown to the score: in the public rating files they are
 // the magnitude of the very rating to be predicted. With --streams, all files of a folder in one table
-// (bench/eval-streams.ts).
+// (bench/eval-streams.ts). With --voices, the ratings are folded as signed ones instead of as an import.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parsed } from "./load/parsed.ts";
@@ -35,7 +35,8 @@ import { evaluateStreams, PARTS, printStreams } from "./eval-streams.ts";
 import type { Part } from "./eval-streams.ts";
 import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
-import { replay, usableColumns } from "./replay.ts";
+import { replay, usableColumns, VOICES } from "./replay.ts";
+import type { Walk } from "./replay.ts";
 import { sybilLifts } from "./sybil.ts";
 
 const TRAIN_FROM = 0.1;
@@ -149,15 +150,67 @@ function calibrated(
   };
 }
 
-/** Effect of invented agents under the shipped weights, with credibility or without. */
-function sybilFigures(outcomes: RatedOutcome[], config: ScoringConfig, isRobust: boolean) {
-  const lifts = sybilLifts(outcomes, config, config.check, isRobust);
+/** Effect of invented agents under the shipped weights. */
+function sybilFigures(
+  outcomes: RatedOutcome[],
+  config: ScoringConfig,
+  walk: Pick<Walk, "isRobust" | "voices">,
+) {
+  const lifts = sybilLifts(outcomes, config, config.check, walk);
   return {
     "20x5_lift_points": lifts.sybil_20x5,
     "200x20_lift_points": lifts.sybil_200x20,
     whitewash_points: lifts.whitewash,
     on_off_points: lifts.on_off,
     bad_mouthing_points: lifts.bad_mouthing,
+  };
+}
+
+const USAGE = `usage: eval:trust -- --file F [--format snap-ratings] [--voices ${VOICES.join("|")}]
+       eval:trust -- --streams DIR [--part test|validation] [--set NAME=NUMBER,...] [--voices ...]
+--voices and --robust exclude each other: under credibility every signer is a voice of its own
+`;
+
+/** How a file is replayed and judged. */
+interface FileEvaluation extends Required<Pick<Walk, "isRobust" | "voices">> {
+  readonly testFraction: number;
+  readonly lagDays: number;
+  readonly writesReferences: boolean;
+}
+
+function evaluateFile(
+  file: string,
+  { testFraction, lagDays, writesReferences, ...walk }: FileEvaluation,
+) {
+  const outcomes = readRatings(file, "eval");
+  const end = outcomes.length;
+  const to = Math.floor(end * (1 - testFraction));
+  const split = { from: Math.floor(end * TRAIN_FROM), to, end };
+  const config = loadDefaultConfig();
+  process.stderr.write(`replaying ${end} outcomes through the engine\n`);
+  const { check, handshake, failures, rowsPerSecond } = replay(outcomes, config, lagDays, walk);
+  if (writesReferences) {
+    const written = {
+      ...config,
+      check: calibrated(check, failures, split, config.check, config),
+      handshake: calibrated(handshake, failures, split, config.handshake, config),
+    };
+    const path = fileURLToPath(new URL("../data/config/default.json", import.meta.url));
+    writeFileSync(path, `${JSON.stringify(written, null, 2)}\n`);
+    process.stderr.write("wrote the shipped config's references and refuse thresholds\n");
+  }
+  const test = failures.subarray(to);
+  return {
+    rows: end,
+    agents: new Set(outcomes.flatMap((o) => [o.subject, o.reporter])).size,
+    test_rows: end - to,
+    bad_rate: test.reduce((sum, y) => sum + y, 0) / test.length,
+    voices: walk.voices,
+    check: evaluate("check", check, failures, split, config),
+    handshake: evaluate("handshake", handshake, failures, split, config),
+    baselines: betaBaselines(outcomes, split, lagDays),
+    sybil: sybilFigures(outcomes, config, walk),
+    rows_per_second: Math.round(rowsPerSecond),
   };
 }
 
@@ -173,56 +226,29 @@ function main(): void {
       streams: { type: "string" },
       part: { type: "string", default: "test" },
       set: { type: "string" },
+      voices: { type: "string", default: "import" },
     },
   });
-  if (values.streams !== undefined && values.part in PARTS) {
-    const rows = evaluateStreams(values.streams, values.part as Part, values.set);
+  const voices = VOICES.find((each) => each === values.voices);
+  const isMeant = voices !== undefined && !(values.robust && voices !== "import");
+  if (isMeant && values.streams !== undefined && values.part in PARTS) {
+    const changes = { constants: values.set, voices };
+    const rows = evaluateStreams(values.streams, values.part as Part, changes);
     printStreams(rows);
-    process.stdout.write(`${JSON.stringify({ part: values.part, rows })}\n`);
+    process.stdout.write(`${JSON.stringify({ part: values.part, voices, rows })}\n`);
     return;
   }
-  if (values.file === undefined || values.format !== "snap-ratings") {
-    process.stderr.write(
-      "usage: eval:trust -- --file F [--format snap-ratings]\n" +
-        "       eval:trust -- --streams DIR [--part test|validation] [--set NAME=NUMBER,...]\n",
-    );
+  if (!isMeant || values.file === undefined || values.format !== "snap-ratings") {
+    process.stderr.write(USAGE);
     process.exit(2);
   }
-  const outcomes = readRatings(values.file, "eval");
-  const end = outcomes.length;
-  const to = Math.floor(end * (1 - Number(values["test-fraction"])));
-  const split = { from: Math.floor(end * TRAIN_FROM), to, end };
-  const config = loadDefaultConfig();
-  process.stderr.write(`replaying ${end} outcomes through the engine\n`);
-  const { check, handshake, failures, rowsPerSecond } = replay(
-    outcomes,
-    config,
-    Number(values["lag-days"]),
-    values.robust,
-  );
-  if (values["write-references"]) {
-    const written = {
-      ...config,
-      check: calibrated(check, failures, split, config.check, config),
-      handshake: calibrated(handshake, failures, split, config.handshake, config),
-    };
-    const path = fileURLToPath(new URL("../data/config/default.json", import.meta.url));
-    writeFileSync(path, `${JSON.stringify(written, null, 2)}\n`);
-    process.stderr.write("wrote the shipped config's references and refuse thresholds\n");
-  }
-  const agents = new Set(outcomes.flatMap((o) => [o.subject, o.reporter])).size;
-  const test = failures.subarray(to);
-  const report = {
-    rows: end,
-    agents,
-    test_rows: end - to,
-    bad_rate: test.reduce((sum, y) => sum + y, 0) / test.length,
-    check: evaluate("check", check, failures, split, config),
-    handshake: evaluate("handshake", handshake, failures, split, config),
-    baselines: betaBaselines(outcomes, split, Number(values["lag-days"])),
-    sybil: sybilFigures(outcomes, config, values.robust),
-    rows_per_second: Math.round(rowsPerSecond),
-  };
+  const report = evaluateFile(values.file, {
+    voices,
+    isRobust: values.robust,
+    testFraction: Number(values["test-fraction"]),
+    lagDays: Number(values["lag-days"]),
+    writesReferences: values["write-references"],
+  });
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }
 

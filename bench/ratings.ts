@@ -2,13 +2,14 @@
 // order (sorted by time, then line). Rating above zero is a success; stakes are its magnitude.
 import { readFileSync } from "node:fs";
 import type { OutcomeRequest } from "../src/contract/schemas/outcomes.ts";
+import { GRADES, SIGNATURES } from "../src/contract/vocabulary.ts";
 
-/**
- * Grade and signature of ratings: as the import of a counterparty's word (indexes of GRADES and
- * SIGNATURES).
- */
-export const COUNTERPARTY = 3;
-export const BUREAU = 1;
+/** Grade of ratings, a counterparty's word (index of GRADES). */
+export const COUNTERPARTY: number = GRADES.indexOf("counterparty");
+/** Signatures of ratings (indexes of SIGNATURES): an import is signed as `bureau`. */
+export const UNSIGNED: number = SIGNATURES.indexOf("none");
+export const BUREAU: number = SIGNATURES.indexOf("bureau");
+export const REPORTER: number = SIGNATURES.indexOf("reporter");
 
 /** One rating as an outcome. */
 export interface RatedOutcome {

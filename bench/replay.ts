@@ -1,7 +1,7 @@
 // Replay of the stream through the real engine, once: both legs scored before each outcome, history
 // strictly earlier than the event, outcomes folded `lagDays` after they settled. Weights play no
 // part in the state, so one replay serves every scorecard.
-import { VOICE_FIRST_PARTY } from "../src/contract/voices.ts";
+import { hashTenantToVoice, VOICE_FIRST_PARTY, VOICE_REPORTER } from "../src/contract/voices.ts";
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
@@ -15,25 +15,42 @@ import {
   flagUsableColumns,
 } from "../src/kaizen/model/scorecard.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
-import { BUREAU, COUNTERPARTY } from "./ratings.ts";
+import { BUREAU, COUNTERPARTY, REPORTER, UNSIGNED } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 
 const DAY_MS = 86_400_000;
 /** Seed of the identifier hash, so that a replay gives the same bytes twice. */
 export const SEED = 0x7472757374n;
 
-/** Folds one rating as the service folds an import. */
-export function foldRating(writer: TableWriter, rating: RatedOutcome): void {
+/**
+ * Who answers for the ratings. `import`: the operator, unsigned. `vouched`: each rater, which signs in a
+ * namespace that was granted as vouched. `tenants`: a tenant per rater, which signs and is not vouched for.
+ */
+export const VOICES = ["import", "vouched", "tenants"] as const;
+export type Voices = (typeof VOICES)[number];
+
+/** Folds one rating as the service folds such an outcome: see `decodeFoldedOutcome`. */
+export function foldRating(
+  writer: TableWriter,
+  rating: RatedOutcome,
+  voices: Voices = "import",
+): void {
   writer.fold({
     subject: rating.subject,
     reporter: rating.reporter,
     outcome: rating.failure === 1 ? 0 : 1,
     stakes: rating.stakes,
     gradeIndex: COUNTERPARTY,
-    signatureIndex: BUREAU,
     settledAtMs: rating.timeMs,
-    voice: VOICE_FIRST_PARTY,
+    ...selectVoice(rating, voices),
   });
+}
+
+function selectVoice({ reporter }: RatedOutcome, voices: Voices) {
+  if (voices === "vouched") return { signatureIndex: REPORTER, voice: VOICE_REPORTER };
+  if (voices === "import") return { signatureIndex: BUREAU, voice: VOICE_FIRST_PARTY };
+  // A tenant's word weighs as unsigned, whatever signature is on it.
+  return { signatureIndex: UNSIGNED, voice: hashTenantToVoice(reporter) };
 }
 
 /** When outcomes become known. */
@@ -50,6 +67,8 @@ export interface Walk {
   readonly config: ScoringConfig;
   readonly delay: Delay;
   readonly isRobust?: boolean;
+  /** Left out: `import`. */
+  readonly voices?: Voices;
   /** First row that is visited; all are folded. */
   readonly from?: number;
 }
@@ -60,7 +79,7 @@ export interface Walk {
  */
 export function walkStream(
   outcomes: readonly RatedOutcome[],
-  { config, delay, isRobust = false, from = 0 }: Walk,
+  { config, delay, isRobust = false, voices = "import", from = 0 }: Walk,
   visit: (reader: TableReader, row: number) => void,
 ): void {
   const memory = createEngineMemory();
@@ -73,7 +92,7 @@ export function walkStream(
     for (; folded < arrivals.length; folded++) {
       const { past, knownMs } = arrivals[folded]!;
       if (knownMs >= timeMs) break;
-      foldRating(writer, past);
+      foldRating(writer, past, voices);
     }
     batch?.advance(writer, folded, timeMs);
     if (row >= from) visit(reader, row);
@@ -94,13 +113,13 @@ export function replay(
   outcomes: readonly RatedOutcome[],
   config: ScoringConfig,
   lagDays: number,
-  isRobust = false,
+  { isRobust = false, voices = "import" }: Pick<Walk, "isRobust" | "voices"> = {},
 ) {
   const check = createScorecardRows(outcomes.length);
   const handshake = createScorecardRows(outcomes.length);
   const failures = Uint8Array.from(outcomes, (o) => o.failure);
   const startedAt = performance.now();
-  const walk: Walk = { config, delay: { days: lagDays, of: "all" }, isRobust };
+  const walk = { config, delay: { days: lagDays, of: "all" as const }, isRobust, voices };
   walkStream(outcomes, walk, (reader, row) => {
     const { reporter, subject, timeMs } = outcomes[row]!;
     reader.handshake(reporter, subject, 0, timeMs);

@@ -10,6 +10,7 @@ import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/privat
 import { CredibilityBatch } from "./credibility-batch.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { foldRating, SEED } from "./replay.ts";
+import type { Walk } from "./replay.ts";
 
 const VICTIMS = 60;
 const RECORD_MIN = 5;
@@ -34,7 +35,7 @@ export function sybilLifts(
   outcomes: readonly RatedOutcome[],
   config: ScoringConfig,
   model: ScoringModel,
-  isRobust: boolean,
+  { isRobust = false, voices }: Pick<Walk, "isRobust" | "voices">,
 ) {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, config, SEED);
@@ -43,7 +44,7 @@ export function sybilLifts(
   const batch = isRobust ? new CredibilityBatch(outcomes, config) : undefined;
   outcomes.forEach((outcome, i) => {
     batch?.advance(writer, i, outcome.timeMs);
-    foldRating(writer, outcome);
+    foldRating(writer, outcome, voices);
   });
   const ranked = byRecord(outcomes);
   const attackAgents = {

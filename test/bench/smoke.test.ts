@@ -59,6 +59,34 @@ test.concurrent("eval:trust --robust: with credibility invented agents buy littl
   expect(check.auc).toBeGreaterThan(0.7);
 });
 
+test.concurrent("eval:trust --voices: vouched signers predict as an import does, tenants of one rater otherwise", async () => {
+  const file = writeRatings();
+  const [unsigned, vouched, tenants] = (await Promise.all(
+    ["import", "vouched", "tenants"].map((voices) =>
+      lastLine("bench/eval-trust.ts", "--file", file, "--voices", voices),
+    ),
+  )) as { voices: string; check: { auc: number }; handshake: { auc: number } }[];
+  expect(tenants!.voices).toBe("tenants");
+  for (const side of ["check", "handshake"] as const) {
+    expect(vouched![side].auc).toBeGreaterThan(unsigned![side].auc - 0.002);
+    expect(tenants![side].auc).not.toBe(unsigned![side].auc);
+  }
+});
+
+test.concurrent("eval:trust refuses voices that it does not know, and those beside --robust", async () => {
+  const file = writeRatings();
+  for (const flags of [
+    ["--voices", "nobody"],
+    ["--voices", "vouched", "--robust"],
+  ]) {
+    const started = lastLine("bench/eval-trust.ts", "--file", file, ...flags);
+    await expect(started).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^usage: eval:trust /),
+    });
+  }
+});
+
 const CLONE = existsSync(".git") ? needs("git") : needsThat(false, "this is no clone of git");
 
 test.concurrent("bench:compare: a revision and this tree, figure by figure", CLONE, async () => {
