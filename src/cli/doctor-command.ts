@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { hasKeyFile, KEY_FILE_MISSING_WARNING } from "../http/access/key-file.ts";
 import { openKeyring } from "../http/access/keyring.ts";
-import { buildVouchingWarning } from "../http/access/vouching-warning.ts";
+import { buildVouchingWarning, SIGNED_COUNTS_WINDOW_MS } from "../http/access/vouching-warning.ts";
 import { describeForeignKey, findForeignSigner } from "../journal/signing/signer.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
@@ -33,6 +33,7 @@ import {
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { describeIgnoredMessages } from "../service/ignored-messages.ts";
 import { describeNoReviewCosts, describeReviewCosts } from "../service/review-costs.ts";
+import { type SignerTally, tallySigners } from "../service/signers.ts";
 import { measureTableFill } from "../service/table-fill.ts";
 import { createUnservedClaimOptions } from "./data-access.ts";
 import { print, printJson, type OutputFlags } from "./output.ts";
@@ -41,7 +42,8 @@ import { print, printJson, type OutputFlags } from "./output.ts";
 interface DoctorSettings {
   /** Space that the service keeps free on the disk. */
   readonly reserveBytes: number;
-  readonly isTrustNamed: boolean;
+  /** Whether credibility weighs each reporter. */
+  readonly hasSeeds: boolean;
   /** Bound of the agent table, in bytes. */
   readonly tableBytesMax: number;
   /** Longest wait in ms for an owner that is ending, where something is to be changed. */
@@ -79,13 +81,7 @@ export async function runDoctor(
       ? await claimAndRepairJournal(dataDir, settings.ownerWaitMs)
       : undefined;
   const findings = isThere
-    ? [
-        checkDirectory(paths),
-        checkDiskSpace(paths, settings.reserveBytes),
-        ...checkJournalAndTable(paths, settings.tableBytesMax),
-        checkSigningKey(paths),
-        await checkApiKeys(paths, settings.isTrustNamed),
-      ]
+    ? await checkParts(paths, settings)
     : [createSoundFinding("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true)
     printJson({
@@ -104,6 +100,17 @@ export async function runDoctor(
     `${unsound.map((each) => each.part).join(", ")}: not sound`,
     isEvidenceDamaged ? EXIT_DAMAGED : EXIT_FAILED,
   );
+}
+
+async function checkParts(paths: DataPaths, settings: DoctorSettings): Promise<DoctorFinding[]> {
+  const { findings, signers } = checkJournal(paths, settings);
+  return [
+    checkDirectory(paths),
+    checkDiskSpace(paths, settings.reserveBytes),
+    ...findings,
+    checkSigningKey(paths),
+    await checkApiKeys(paths, settings.hasSeeds, signers),
+  ];
 }
 
 interface DirectoryRepairReport extends JournalRepairReport {
@@ -251,33 +258,40 @@ function floorToMebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-/** The journal, and where it is sound, the table that it gives and the amounts that tenants have set. */
-function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFinding[] {
-  const stakes = { part: "stakes", isSound: true };
-  if (!existsSync(paths.journal)) {
-    return [createSoundFinding("journal", "empty"), { ...stakes, ...describeNoReviewCosts() }];
+interface JournalFindings {
+  readonly findings: readonly DoctorFinding[];
+  /** Undefined where the journal is not sound. */
+  readonly signers?: SignerTally;
+}
+
+/** The journal, and where it is sound, what its records give: the table, amounts, and who signs. */
+function checkJournal(
+  { root, journal, snapshots }: DataPaths,
+  { tableBytesMax, hasSeeds }: DoctorSettings,
+): JournalFindings {
+  if (!existsSync(journal)) {
+    const stakes = { part: "stakes", isSound: true, ...describeNoReviewCosts() };
+    return { findings: [createSoundFinding("journal", "empty"), stakes] };
   }
   try {
-    const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
-    const report = verifyJournal(diskFileLayer, paths.journal, known);
+    const known = readKnownDurablePosition(diskFileLayer, root, snapshots);
+    const report = verifyJournal(diskFileLayer, journal, known);
     const finding = convertJournalReport(report);
-    if (!finding.isSound) return [finding];
-    const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
-    const ignored = describeIgnoredMessages(paths.journal, report.lsn);
-    return [
+    if (!finding.isSound) return { findings: [finding] };
+    const { detail, advice, overflow } = measureTableFill(journal, report.lsn, tableBytesMax);
+    const signers = tallySigners(journal, report.lsn, Date.now() - SIGNED_COUNTS_WINDOW_MS);
+    const ignored = describeIgnoredMessages(journal, report.lsn);
+    const findings = [
       finding,
       { part: "agent table", isSound: overflow === 0, detail, advice },
       ...(ignored === undefined ? [] : [{ part: "cluster log", isSound: true, ...ignored }]),
-      { ...stakes, ...describeReviewCosts(paths.journal, report.lsn) },
+      { part: "stakes", isSound: true, ...describeReviewCosts(journal, report.lsn) },
+      { part: "signers", isSound: true, ...signers.describe(hasSeeds) },
     ];
+    return { findings, signers };
   } catch (error) {
-    return [
-      createUnsoundFinding(
-        "journal",
-        (error as Error).message,
-        "the journal's files must be readable",
-      ),
-    ];
+    const advice = "the journal's files must be readable";
+    return { findings: [createUnsoundFinding("journal", (error as Error).message, advice)] };
   }
 }
 
@@ -345,7 +359,11 @@ function checkSigningKey(paths: DataPaths): DoctorFinding {
   }
 }
 
-async function checkApiKeys(paths: DataPaths, isTrustNamed: boolean): Promise<DoctorFinding> {
+async function checkApiKeys(
+  paths: DataPaths,
+  hasSeeds: boolean,
+  signers: SignerTally | undefined,
+): Promise<DoctorFinding> {
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
     const active = keyring.list().filter((key) => key.revoked_at === null);
@@ -353,7 +371,9 @@ async function checkApiKeys(paths: DataPaths, isTrustNamed: boolean): Promise<Do
     if (lsn > 0 && !hasKeyFile(paths.root)) {
       return { ...createSoundFinding("API keys", "none"), advice: KEY_FILE_MISSING_WARNING };
     }
-    const advice = buildVouchingWarning(keyring.listStoredKeys(), Date.now(), isTrustNamed);
+    const hasVouchedOwner = signers?.owners.hasVouched() ?? false;
+    const vouching = { keys: keyring.listStoredKeys(), hasVouchedOwner, hasSeeds };
+    const advice = buildVouchingWarning(vouching, Date.now());
     return { ...createSoundFinding("API keys", `${active.length} not revoked`), advice };
   } catch (error) {
     return createUnsoundFinding("API keys", (error as Error).message, "no start goes on with it");

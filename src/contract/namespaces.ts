@@ -55,6 +55,10 @@ export function isNamespaceEvent(event: { event?: unknown }): event is Namespace
   return typeof event.event === "string" && event.event.startsWith("namespace.");
 }
 
+function sortByName(owners: readonly NamespaceOwner[]): NamespaceOwner[] {
+  return owners.toSorted((a, b) => (a.namespace < b.namespace ? -1 : 1));
+}
+
 /** Who registered or revoked a key, and in whose right. */
 export interface KeyAuthority {
   readonly right: KeyRight;
@@ -77,6 +81,8 @@ export function transferKeyAuthority(
 
 export class NamespaceOwners {
   readonly #owners = new Map<string, NamespaceOwner>();
+  /** Namespaces in which a key was ever registered. */
+  readonly #signing = new Set<string>();
 
   get count(): number {
     return this.#owners.size;
@@ -101,10 +107,23 @@ export class NamespaceOwners {
     return undefined;
   }
 
+  /** Whether an administrator vouches for any owner. */
+  hasVouched(): boolean {
+    for (const { isVouched } of this.#owners.values()) if (isVouched) return true;
+    return false;
+  }
+
   /** By name. */
   list(): NamespaceOwner[] {
-    const byName = (a: NamespaceOwner, b: NamespaceOwner) => (a.namespace < b.namespace ? -1 : 1);
-    return [...this.#owners.values()].toSorted(byName);
+    return sortByName([...this.#owners.values()]);
+  }
+
+  /** Those whom nobody vouches for, in whose namespaces agents have registered keys; by name. */
+  listUnvouched(): NamespaceOwner[] {
+    const owners = [...this.#owners.values()];
+    return sortByName(
+      owners.filter(({ namespace, isVouched }) => !isVouched && this.#signing.has(namespace)),
+    );
   }
 
   /**
@@ -119,11 +138,11 @@ export class NamespaceOwners {
   /** Folds the next event. A registration claims a namespace only where it is of the old kind. */
   apply(event: RegistryEvent): void {
     if (isNamespaceEvent(event)) this.#applyNamespaceEvent(event);
-    else if (event.event === "registered" && event.by === undefined) {
-      // A record of kind `key` that names no agent is no event of ours.
-      if (typeof event.agent !== "string") return;
+    // A record of kind `key` that names no agent is no event of ours.
+    else if (event.event === "registered" && typeof event.agent === "string") {
       const namespace = extractNamespace(event.agent);
-      if (this.#owners.has(namespace)) return;
+      this.#signing.add(namespace);
+      if (event.by !== undefined || this.#owners.has(namespace)) return;
       const { tenant, at_ms: sinceMs } = event;
       const inherited = { state: "inherited", isVouched: false, grantedBy: null } as const;
       this.#owners.set(namespace, { namespace, tenant, sinceMs, ...inherited });

@@ -83,7 +83,12 @@ export function formatFrameKind(kind: number): string {
   return KIND_NAMES.get(kind) ?? String(kind);
 }
 
-export function readJournalFormats(files: FileLayer, directory: string): JournalFormats {
+/** `visit` gets the place of each record that this release reads, in order; the bytes are used again. */
+export function readJournalFormats(
+  files: FileLayer,
+  directory: string,
+  visit: (bytes: Buffer, at: number) => void = () => undefined,
+): JournalFormats {
   const versions = new Set<number>();
   const kinds = new Set<number>();
   const unread = new Set<string>();
@@ -97,7 +102,8 @@ export function readJournalFormats(files: FileLayer, directory: string): Journal
     if (version === undefined) continue;
     versions.add(version);
     // The layout of another version's frames is not known.
-    if (version === JOURNAL_VERSION) collectFrameFormats(bytes, { kinds, unread, refusedNames });
+    const found = { kinds, unread, refusedNames };
+    if (version === JOURNAL_VERSION) collectFrameFormats(bytes, found, visit);
     else unread.add(`segments of version ${version}`);
   }
   const passedOver = [...kinds].filter((kind) => !KIND_NAMES.has(kind) && kind <= FRAME_KIND_MAX);
@@ -113,6 +119,7 @@ function collectFrameFormats(
   }: Record<"unread" | "refusedNames", Set<string>> & {
     kinds: Set<number>;
   },
+  visit: (bytes: Buffer, at: number) => void,
 ): void {
   for (let at = SEGMENT_HEADER_BYTES, total = 0; ; at += total) {
     total = measureIntactFrame(bytes, at, bytes.byteLength, KIND_BYTE_MAX);
@@ -124,7 +131,10 @@ function collectFrameFormats(
     const found = bytes[at + FRAME_HEAD_BYTES];
     if (known !== undefined && found !== known) {
       unread.add(`records \`${formatFrameKind(kind)}\` of version ${found}`);
-    } else if (kind === FRAME_KINDS.outcome) {
+      continue;
+    }
+    if (KIND_NAMES.has(kind)) visit(bytes, at);
+    if (kind === FRAME_KINDS.outcome) {
       const { subject, reporter } = decodeOutcome(bytes, at);
       for (const name of [subject, reporter].map(decodeAgentKey)) {
         if (!isScoredId(name)) refusedNames.add(name);

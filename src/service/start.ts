@@ -21,6 +21,7 @@ import type { HttpDependencies } from "../http/services.ts";
 import { collectMetrics } from "./health/metrics.ts";
 import { buildServiceStatus } from "./health/status.ts";
 import { createHealthProbe } from "./health/readiness.ts";
+import { openSignedCounter, type SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
 import { type LearningServices, openLearning } from "./learning.ts";
 import { openReporters, type ReporterServices } from "./reporters.ts";
@@ -108,7 +109,9 @@ async function openService(
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
-  const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
+  const signedCounter = openSignedCounter(ground, closers);
+  const opened = { scorer, reporting, webhooks, signedCounter };
+  const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(throwCommandFailure);
@@ -222,6 +225,7 @@ interface ServiceParts extends ServiceStorage, LearningServices, Metering, Reque
   scorer: ScoringPool | undefined;
   reporting: ReporterServices;
   webhooks: WebhookThreadClient;
+  signedCounter: SignedCounter;
 }
 
 function buildHttpDependencies(

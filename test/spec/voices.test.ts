@@ -143,10 +143,21 @@ it("makes one voice of a tenant, whichever of its names sign and whichever keys 
   expect((await explain(subject)).evidence.outcomes).toBe(1);
   await send("agent://unowned/r-6", "carrier", true);
   expect((await explain(subject)).evidence.outcomes).toBe(2);
-  const { json } = await ask("/readyz");
-  expect(json["warnings"]).toContainEqual(
-    expect.stringMatching(/^not vouched for: unvouched of unvouched; .*grant --vouched/),
+  const named =
+    /^not vouched for: unvouched of unvouched \(\d.* %\); they signed .* of the \d+ outcomes of the last 30 days; .*grant --vouched/;
+  // Counted in the background, every five seconds while nothing is.
+  await expect
+    .poll(async () => (await ask("/readyz")).json["warnings"])
+    .toContainEqual(expect.stringMatching(named));
+  const doctor = await runCommand(["doctor", "--json", ...at]);
+  const { findings } = JSON.parse(doctor.stdout) as { findings: { part: string }[] };
+  expect(findings).toContainEqual(
+    expect.objectContaining({ part: "signers", ok: true, advice: expect.stringMatching(named) }),
   );
+  const upgrade = await runCommand(["upgrade", "--check", "--json", ...at]);
+  const { parts } = JSON.parse(upgrade.stdout) as { parts: { part: string }[] };
+  const signers = { part: "signers", outlook: "reads", detail: expect.stringMatching(named) };
+  expect(parts).toContainEqual(expect.objectContaining(signers));
   // From the grant on each signer counts; what was recorded stays as it was.
   await grant("unvouched", { tenant: "unvouched", vouched: true });
   for (const index of [7, 8]) await send(`agent://unvouched/r-${index}`, "unvouched", true);
@@ -209,6 +220,8 @@ describe("a service in which nothing is vouched for", () => {
     await make();
     expect(await advice()).toMatch(WARNING);
     expect(await advice({ TRUSTRANK_SEEDS: "agent://acme/*" }), "seeds").toBe("");
+    const requiring = { OUTCOMES_REQUIRE_SIGNATURE: "true" };
+    expect(await advice(requiring), "a signature vouches for nobody").toMatch(WARNING);
     const started = startCommand(["serve", "--port", "0", "--no-sample", "--json", ...own], {
       TRUSTRANK_ADMIN_KEY: ADMIN,
     });

@@ -8,7 +8,6 @@ import {
   isNamespaceEvent,
   type KeyAuthority,
   type NamespaceEvent,
-  type NamespaceOwner,
   extractNamespace,
   NamespaceOwners,
   type RegistryEvent,
@@ -59,8 +58,6 @@ export class KeyRegistry {
   readonly #keys = new Map<string, ReporterKey>();
   readonly #byAgent = new Map<string, ReporterKey[]>();
   readonly owners = new NamespaceOwners();
-  /** Namespaces in which a key was ever registered. */
-  readonly #signing = new Set<string>();
   /** By nonce of its proof, when a key was registered; in order of the events. */
   readonly #usedNonces = new Map<string, number>();
 
@@ -88,13 +85,6 @@ export class KeyRegistry {
   /** Whether a key was registered lately by a proof over this nonce. */
   isNonceUsed(nonce: string): boolean {
     return this.#usedNonces.has(nonce);
-  }
-
-  /** Owners whom nobody vouches for, in whose namespaces agents have registered keys; by namespace. */
-  listUnvouchedOwners(): NamespaceOwner[] {
-    return this.owners
-      .list()
-      .filter(({ namespace, isVouched }) => !isVouched && this.#signing.has(namespace));
   }
 
   /** In order of registration. */
@@ -127,7 +117,6 @@ export class KeyRegistry {
   #register(event: KeyRegisteredEvent): void {
     const { agent, tenant, kid, x } = event;
     this.#rememberNonce(event);
-    this.#signing.add(extractNamespace(agent));
     const others = this.#byAgent.get(agent) ?? [];
     for (const other of others) {
       if (other.kid === kid || other.revokedAtMs !== null) continue;

@@ -4,7 +4,7 @@ import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS, USAGE_FORMATS } from "../..
 import {
   parseDataDirectory,
   parseDiskReserveBytes,
-  isTrustConfiguredIn,
+  areSeedsInUseIn,
 } from "../../service/settings/config.ts";
 import { parseOwnerWaitMs, parseTableBytesMax } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
@@ -140,7 +140,7 @@ export function addDoctorCommand(program: Command): void {
       const dataDir = parseDataDirectory(flags.dataDir, readEnvironment());
       const settings = {
         reserveBytes: parseDiskReserveBytes(readEnvironment()),
-        isTrustNamed: isTrustConfiguredIn(readEnvironment()),
+        hasSeeds: areSeedsInUseIn(readEnvironment()),
         tableBytesMax: parseTableBytesMax(readEnvironment()),
         ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, readEnvironment()),
       };

@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { readKeyFile } from "../../http/access/key-file.ts";
+import { SIGNED_COUNTS_WINDOW_MS } from "../../http/access/vouching-warning.ts";
 import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
@@ -17,6 +18,7 @@ import {
   readSnapshotFormat,
   selectSnapshotNames,
 } from "../../ledger/snapshot/format.ts";
+import { SignerTally } from "../../service/signers.ts";
 import { DATABASE_FILE } from "../../store/files.ts";
 import { openDatabase } from "../../store/duckdb.ts";
 import { SCHEMA_VERSION } from "../../store/schema.ts";
@@ -48,9 +50,10 @@ const createMissingPart = (part: string, known: string): FormatPart => ({
   detail: "a start makes it when it is due",
 });
 
-export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
+/** `hasSeeds`: by the settings, credibility weighs each signer. */
+export async function inspectFormats(paths: DataPaths, hasSeeds: boolean): Promise<FormatPart[]> {
   return [
-    ...inspectJournal(paths),
+    ...inspectJournal(paths, hasSeeds),
     inspectSnapshot(paths),
     await inspectStore(paths),
     inspectSigningKey(paths),
@@ -59,11 +62,24 @@ export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
   ];
 }
 
-function inspectJournal({ journal }: DataPaths): FormatPart[] {
+function inspectJournal({ journal }: DataPaths, hasSeeds: boolean): FormatPart[] {
   const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
   if (!fs.existsSync(journal)) return [createMissingPart("journal", known)];
-  const formats = readJournalFormats(diskFileLayer, journal);
-  return [describeJournal(formats, known), describeNames(formats.refusedNames)];
+  const signers = new SignerTally(Date.now() - SIGNED_COUNTS_WINDOW_MS);
+  const add = (bytes: Buffer, at: number) => signers.add(bytes, at);
+  const formats = readJournalFormats(diskFileLayer, journal, add);
+  return [
+    describeJournal(formats, known),
+    describeNames(formats.refusedNames),
+    describeSigners(signers, hasSeeds),
+  ];
+}
+
+/** Whose signers count as one voice: from a release on that asks whether their owner is vouched for. */
+function describeSigners(signers: SignerTally, hasSeeds: boolean): FormatPart {
+  const { detail: found, advice: detail } = signers.describe(hasSeeds);
+  const known = "a voice each where granted with `--vouched`";
+  return { part: "signers", found, known, outlook: "reads", detail };
 }
 
 /** Names that no request may bear any more; what is recorded under them stays readable. */

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
-import { parseServeConfig } from "../../service/settings/config.ts";
+import { areSeedsInUseIn, parseServeConfig } from "../../service/settings/config.ts";
 import { readEnvironment } from "../environment.ts";
 import { printJson, printTable, type OutputFlags } from "../output.ts";
 import { type FormatPart, inspectFormats } from "./format-parts.ts";
@@ -14,7 +14,10 @@ const FAILING_EFFECTS: ReadonlySet<string> = new Set(["refuses", "passes over"])
 /** @throws CommandFailure when this release cannot read all of it. */
 export async function checkUpgrade(dataDir: string, flags: OutputFlags): Promise<void> {
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
-  const parts = [...(await inspectFormats(resolveDataPaths(dataDir))), inspectSettings()];
+  const parts = [
+    ...(await inspectFormats(resolveDataPaths(dataDir), hasSeeds())),
+    inspectSettings(),
+  ];
   const refused = parts.filter(({ outlook }) => FAILING_EFFECTS.has(outlook));
   const release = readPackageVersion();
   if (flags.json === true) {
@@ -32,6 +35,15 @@ export async function checkUpgrade(dataDir: string, flags: OutputFlags): Promise
   if (refused.length === 0) return;
   const names = refused.map(({ part }) => part).join(", ");
   throw new CommandFailure(`this release cannot read all of it: ${names}`);
+}
+
+/** By the settings; none where they are not readable, which `inspectSettings` reports. */
+function hasSeeds(): boolean {
+  try {
+    return areSeedsInUseIn(readEnvironment());
+  } catch {
+    return false;
+  }
 }
 
 /** The settings as `serve` would read them, of the same environment and file. */

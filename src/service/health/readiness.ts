@@ -6,9 +6,12 @@ import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admissi
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX, type OpenLedger } from "../../ledger/client.ts";
 import type { KeyRegistry } from "../../bureau/reporters/key-registry.ts";
-import type { NamespaceOwner, NamespaceOwners } from "../../contract/namespaces.ts";
+import type { NamespaceOwners } from "../../contract/namespaces.ts";
 import { KEY_FILE_MISSING_WARNING } from "../../http/access/key-file.ts";
-import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
+import {
+  buildUnvouchedOwnersWarning,
+  buildVouchingWarning,
+} from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";
@@ -17,8 +20,9 @@ import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
 import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
-import { isTrustConfigured, type ServeConfig } from "../settings/config.ts";
+import { areSeedsInUse, type ServeConfig } from "../settings/config.ts";
 import { checkClusterLag, describeStream, listIgnoredMessageWarnings } from "./cluster-health.ts";
+import type { SignedCounter } from "./signed-counter.ts";
 
 interface ReadinessReport {
   ready: boolean;
@@ -87,21 +91,6 @@ export function buildInheritedNamespacesWarning(owners: NamespaceOwners): string
   return `${count} ${belong} to the tenant that came first: ${advice}`;
 }
 
-const UNVOUCHED_NAMED_MAX = 5;
-
-/** One line while signers of owners whom nobody vouches for count as strangers; or none. */
-export function buildUnvouchedOwnersWarning(owners: readonly NamespaceOwner[]): string {
-  if (owners.length === 0) return "";
-  const named = owners.slice(0, UNVOUCHED_NAMED_MAX);
-  const names = named.map(({ namespace, tenant }) => `${namespace} of ${tenant}`).join(", ");
-  const more = owners.length - named.length;
-  const others = more === 0 ? "" : ` and ${more} more`;
-  return (
-    `not vouched for: ${names}${others}; what is signed there counts as one stranger's word for ` +
-    "each tenant: `trustrank namespaces grant --vouched` lets each signer count"
-  );
-}
-
 /** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
 export function listClockWarnings(
   clock: Pick<SteadyClockWriter, "leadMs" | "isConfirmed">,
@@ -117,7 +106,7 @@ export function listClockWarnings(
 /** What readiness looks at. */
 interface ReadinessSources {
   readonly ledger: OpenLedger;
-  readonly registry: Pick<KeyRegistry, "owners" | "listUnvouchedOwners">;
+  readonly registry: Pick<KeyRegistry, "owners">;
   readonly engine: { readTableUse(): TableUse; readonly areStandingsInForce: boolean };
 }
 
@@ -129,6 +118,7 @@ interface HealthProbeSources {
   readonly store: OpenStore;
   readonly clock: SteadyClockWriter;
   readonly archive: { status(): ArchiveStatus | undefined };
+  readonly signedCounter: Pick<SignedCounter, "counts">;
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined;
 }
@@ -157,14 +147,21 @@ export function createHealthProbe(
   const { ledger, registry, engine } = parts.evidence;
   const inherited = () => buildInheritedNamespacesWarning(registry.owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
-  const unvouched = () =>
-    buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustConfigured(config));
+  const hasSeeds = areSeedsInUse(config);
+  const unvouched = () => {
+    const hasVouchedOwner = registry.owners.hasVouched();
+    const vouching = { keys: keyring.listStoredKeys(), hasVouchedOwner, hasSeeds };
+    return buildVouchingWarning(vouching, clock.now());
+  };
   const lostKeys = parts.isKeyFileLost ? KEY_FILE_MISSING_WARNING : "";
   if (lostKeys !== "") log.warn("key_file_missing", { detail: lostKeys });
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  const unvouchedOwners = () =>
-    engine.areStandingsInForce ? "" : buildUnvouchedOwnersWarning(registry.listUnvouchedOwners());
+  const unvouchedOwners = () => {
+    if (engine.areStandingsInForce) return "";
+    const owners = registry.owners.listUnvouched();
+    return buildUnvouchedOwnersWarning(owners, parts.signedCounter.counts);
+  };
   const warnings = () => [
     ...listStoreWarnings(store.status(), clock.now()),
     lostKeys,

@@ -217,18 +217,14 @@ export function parseCredibilityConfig(environment: Environment) {
   };
 }
 
-/** Whether seeds are in use or unsigned outcomes are refused: no key needs to be vouched for. */
-export function isTrustConfigured(
-  config: Pick<ServeConfig, "isCredibilityWanted" | "seeds" | "isSignatureRequired">,
-): boolean {
-  const hasSeeds = config.seeds !== undefined && config.isCredibilityWanted !== false;
-  return hasSeeds || config.isSignatureRequired;
+/** Whether seeds are in use, so that credibility weighs each reporter and nobody needs to be vouched for. */
+export function areSeedsInUse(config: Pick<ServeConfig, "isCredibilityWanted" | "seeds">): boolean {
+  return config.seeds !== undefined && config.isCredibilityWanted !== false;
 }
 
 /** The same from the environment. @throws InvalidSetting */
-export function isTrustConfiguredIn(environment: Environment): boolean {
-  const isSignatureRequired = readSetting("requireSignature", undefined, environment);
-  return isTrustConfigured({ ...parseCredibilityConfig(environment), isSignatureRequired });
+export function areSeedsInUseIn(environment: Environment): boolean {
+  return areSeedsInUse(parseCredibilityConfig(environment));
 }
 
 /** Bound of the agent table's heap, in bytes. @throws InvalidSetting */
