@@ -2,6 +2,7 @@
 // schemas in src/contract/schemas by `npm run docs:reference`: change those.
 import type {
   AnswerCode,
+  Attester,
   Decision,
   Grade,
   LogReason,
@@ -247,6 +248,10 @@ export interface OutcomeRequest {
    * Failures of a subject under one name of the tenant count as those of one hour.
    */
   incident_id?: string;
+  /**
+   * Compact JWS (`typ` `transaction+jws`) over a `Transaction` by the owner of the subject's namespace or a named mediator; only beside the reporter's signature, with `settled_at`.
+   */
+  attestation?: string;
 }
 export interface OutcomeReceipt {
   outcome_id: string;
@@ -258,9 +263,13 @@ export interface OutcomeReceipt {
   duplicate: boolean;
   signature: Signature;
   /**
-   * The grade as sent, where nothing proves it and the outcome weighs as `counterparty`.
+   * The grade as sent, where the outcome weighs as another: `counterparty` where nothing proves it, `mediator` where it is attested.
    */
   claimed_grade?: Grade;
+  /**
+   * Who signed the attestation; not of a repeat.
+   */
+  attested?: Attester;
   /**
    * The signed batch that it came in.
    */
@@ -269,6 +278,20 @@ export interface OutcomeReceipt {
    * Its place there.
    */
   evidence_index?: number;
+}
+/**
+ * Payload of the JWS in `attestation`: all members but `transaction_id` as in the outcome.
+ */
+export interface Transaction {
+  transaction_id: string;
+  /**
+   * `agent://namespace/name` without a segment `.` or `..`, or any other line of text without control characters; what reads like an agent identifier in other letters, spacing or encoding must have its form
+   */
+  subject: string;
+  reporter: string;
+  outcome: 0 | 1;
+  stakes: number;
+  settled_at: number;
 }
 export interface ProvenanceRecord {
   /**

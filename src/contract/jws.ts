@@ -1,9 +1,9 @@
 // The detached JWS of `X-JWS-Signature` (RFC 7515 appendix F, RFC 7797 `b64:false`) and the compact
-// JWS that proves possession of a key. Form only: one way to write each thing, a fixed set of
+// JWS of an attestation and of a proof of possession of a key. Form only: one way to write each thing, a fixed set of
 // members; whose key it is and whether the signature holds is decided elsewhere.
-import { ServiceFault } from "./faults.ts";
+import { type FaultCode, ServiceFault } from "./faults.ts";
 import { isObject } from "./parse/json-object.ts";
-import { AUDIENCE_LENGTH_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
+import { ATTESTATION_LENGTH_MAX, AUDIENCE_LENGTH_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
 import { parseJson } from "./parse/json.ts";
 
 /** What a reporter signed, as far as the header tells. Times are epoch ms. */
@@ -21,20 +21,26 @@ export interface DetachedJws {
   readonly jtiMs: number;
 }
 
-/** A compact JWS whose payload is text. */
 export interface CompactJws {
   /** `<header>.<payload>`, the bytes that are signed. */
   readonly signingInput: string;
   readonly signature: Buffer;
   readonly kid: string;
   readonly audience: string;
-  readonly payload: string;
+  readonly payload: Buffer;
+}
+
+/** What somebody other than the reporter signed of a transaction. */
+export interface AttestationJws extends CompactJws {
+  /** Epoch ms. */
+  readonly issuedAtMs: number;
 }
 
 /** RFC 9864 deprecates the second; libraries still write it. */
 const ALGORITHMS: ReadonlySet<unknown> = new Set(["Ed25519", "EdDSA"]);
 const OUTCOME_MEMBERS = ["alg", "aud", "b64", "crit", "iat", "jti", "kid", "typ"];
 const PROOF_MEMBERS = ["alg", "aud", "kid", "typ"];
+const ATTESTATION_MEMBERS = ["alg", "aud", "iat", "kid", "typ"];
 const BASE64URL_PATTERN = /^[A-Za-z0-9_-]+$/;
 const THUMBPRINT_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -106,9 +112,6 @@ function parseNewHeader(protectedText: string, signature: string): DetachedJws {
   }
   if (b64 !== false) throw createMalformedSignatureFault("`b64` must be `false`");
   if (typ !== "outcome+jws") throw createMalformedSignatureFault("`typ` must be `outcome+jws`");
-  if (!Number.isInteger(iat) || (iat as number) < 0 || (iat as number) > SECONDS_MAX) {
-    throw createMalformedSignatureFault("`iat` must be whole seconds since 1970");
-  }
   if (typeof jti !== "string" || !UUID_V7_PATTERN.test(jti)) {
     throw createMalformedSignatureFault("`jti` must be a lower-case UUIDv7");
   }
@@ -117,7 +120,7 @@ function parseNewHeader(protectedText: string, signature: string): DetachedJws {
     signature: decodeSignature(signature),
     kid: header["kid"] as string,
     audience: header["aud"] as string,
-    issuedAtMs: (iat as number) * 1000,
+    issuedAtMs: parseIssuedAtMs(iat),
     jti,
     jtiMs: readUuidTimeMs(jti),
   };
@@ -134,26 +137,66 @@ function readUuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
+/** @throws ServiceFault `signature_malformed` when `iat` is not whole seconds of 32 bits. */
+function parseIssuedAtMs(iat: unknown): number {
+  if (!Number.isInteger(iat) || (iat as number) < 0 || (iat as number) > SECONDS_MAX) {
+    throw createMalformedSignatureFault("`iat` must be whole seconds since 1970");
+  }
+  return (iat as number) * 1000;
+}
+
 /** Throws ServiceFault `key_proof_invalid` for anything that is not such a proof. */
 export function parseKeyProof(value: string): CompactJws {
+  const form = { typ: "key-proof+jws", members: PROOF_MEMBERS, lengthMax: SIGNATURE_LENGTH_MAX };
+  return replaceFaultCode("key_proof_invalid", () => parseCompactJws(value, form).jws);
+}
+
+/** Throws ServiceFault `attestation_malformed` for anything that is no attestation by its form. */
+export function parseAttestation(value: string): AttestationJws {
+  const form = {
+    typ: "transaction+jws",
+    members: ATTESTATION_MEMBERS,
+    lengthMax: ATTESTATION_LENGTH_MAX,
+  };
+  return replaceFaultCode("attestation_malformed", () => {
+    const { jws, header } = parseCompactJws(value, form);
+    return { ...jws, issuedAtMs: parseIssuedAtMs(header["iat"]) };
+  });
+}
+
+interface CompactForm {
+  readonly typ: string;
+  readonly members: readonly string[];
+  readonly lengthMax: number;
+}
+
+function parseCompactJws(
+  value: string,
+  { typ, members, lengthMax }: CompactForm,
+): { jws: CompactJws; header: Record<string, unknown> } {
+  const [protectedText = "", payload = "", signature = "", ...rest] = value.split(".");
+  if (value.length > lengthMax || rest.length > 0) {
+    throw createMalformedSignatureFault("it must be `<header>.<payload>.<signature>`");
+  }
+  const header = parseProtectedHeader(protectedText, members);
+  if (header["typ"] !== typ) throw createMalformedSignatureFault(`\`typ\` must be \`${typ}\``);
+  const jws = {
+    signingInput: `${protectedText}.${payload}`,
+    signature: decodeSignature(signature),
+    kid: header["kid"] as string,
+    audience: header["aud"] as string,
+    payload: decodeBase64url(payload, "the payload"),
+  };
+  return { jws, header };
+}
+
+/** What `parse` returns; a fault that it throws gets another code. */
+function replaceFaultCode<Result>(code: FaultCode, parse: () => Result): Result {
   try {
-    const [protectedText = "", payload = "", signature = "", ...rest] = value.split(".");
-    if (value.length > SIGNATURE_LENGTH_MAX || rest.length > 0) {
-      throw createMalformedSignatureFault("it must be `<header>.<payload>.<signature>`");
-    }
-    const header = parseProtectedHeader(protectedText, PROOF_MEMBERS);
-    if (header["typ"] !== "key-proof+jws")
-      throw createMalformedSignatureFault("`typ` must be `key-proof+jws`");
-    return {
-      signingInput: `${protectedText}.${payload}`,
-      signature: decodeSignature(signature),
-      kid: header["kid"] as string,
-      audience: header["aud"] as string,
-      payload: decodeBase64url(payload, "the payload").toString("latin1"),
-    };
+    return parse();
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
-    throw new ServiceFault("key_proof_invalid", thrown.detail);
+    throw new ServiceFault(code, thrown.detail);
   }
 }
 

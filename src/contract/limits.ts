@@ -16,6 +16,9 @@ export const BATCH_ITEMS_MAX = 1000;
 /** `X-JWS-Signature`, header and signature together. */
 export const SIGNATURE_LENGTH_MAX = 1024;
 export const AUDIENCE_LENGTH_MAX = 256;
+/** Compact JWS in an outcome's `attestation`: room for the longest identifiers, audience and transaction id. */
+export const ATTESTATION_LENGTH_MAX = 2560;
+export const TRANSACTION_ID_LENGTH_MAX = 128;
 /** Reporter keys of one agent that may stand in the registry at once, retired ones included. */
 export const REPORTER_KEYS_MAX = 64;
 /** Namespaces that have an owner. */

@@ -45,6 +45,15 @@ export const GRADES = ["onchain", "escrow", "mediator", "counterparty", "self"] 
 export const UNPROVED_GRADE_INDEX: number = GRADES.indexOf("counterparty");
 export type Grade = (typeof GRADES)[number];
 
+/**
+ * Who signed the transaction beside the reporter: the owner of the subject's namespace (`cosigned`), or
+ * a mediator that the operator named.
+ */
+export const ATTESTERS = ["cosigned", "mediator"] as const;
+export type Attester = (typeof ATTESTERS)[number];
+/** What an attested outcome weighs as at least: the lowest grade above `counterparty`. */
+export const ATTESTED_GRADE_INDEX: number = GRADES.indexOf("mediator");
+
 /** How the origin of an outcome was proved. `bureau`: imported by the operator. */
 export const SIGNATURES = ["none", "bureau", "reporter"] as const;
 export type Signature = (typeof SIGNATURES)[number];

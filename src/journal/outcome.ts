@@ -14,8 +14,10 @@ import { decodeProof, writeProof } from "./proof.ts";
 import type { OutcomeRecord } from "./records.ts";
 import {
   computeRareFlags,
+  FLAG_ATTESTATION,
   FLAG_INCIDENT,
   measureRareMembers,
+  readAttestation,
   RARE_MEMBER_BYTES_MAX,
   readClaimedGradeIndex,
   readIncidentId,
@@ -39,7 +41,7 @@ import { formatUuid, writeUuid } from "../platform/uuid.ts";
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
  * (records without it did so where that is not the time of recording), bit 3 it came with a
- * first-party key, bits 4 to 6 rare members (rare-members.ts) between the proof and the body. voice: of an unsigned outcome the number of the
+ * first-party key, bits 4 to 7 rare members (rare-members.ts) between the proof and the body. voice: of an unsigned outcome the number of the
  * sending tenant (of its API key in older records), of a signed one that of the tenant that it counts as, zero where
  * the reporter answers for itself, as in all signed records from before. prf: bytes of a reporter's
  * proof that stand between the strings and the body; zero for records without one.
@@ -207,7 +209,8 @@ export function readOutcomeReplayParts(
  * that a replay finds the same. The time of settlement is part of it where the sender named one; an
  * import may shift it.
  */
-const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
+const SETTLEMENT_END = 2 + 8 + 8;
+const MEMBERS_FIXED = SETTLEMENT_END + STRINGS.length * 2;
 
 function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
   const from = head + OUTCOME_HEAD_BYTES;
@@ -225,12 +228,36 @@ function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
     isImported ? NO_SETTLEMENT_TIME : readNamedSettlementMs(bytes, head, flags),
     10,
   );
-  bytes.copy(members, 18, head + OUTCOME_LENGTHS_AT, head + PROOF_LENGTH_AT);
+  bytes.copy(members, SETTLEMENT_END, head + OUTCOME_LENGTHS_AT, head + PROOF_LENGTH_AT);
   bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
   const incidentId = readIncidentId(bytes, rareAt, flags);
   return incidentId === undefined
     ? members
     : Buffer.concat([members, Buffer.from(`\n${incidentId}`)]);
+}
+
+/**
+ * What makes an attested transaction the same, and what is said of it; undefined for an outcome that
+ * only its reporter vouches for. Both parties are part of the key: each may report on the other.
+ */
+export function readTransactionReplayParts(
+  bytes: Buffer,
+  at: number,
+): { key: Buffer; content: Buffer } | undefined {
+  const head = at + FRAME_HEAD_BYTES;
+  const flags = bytes[head + 1] as number;
+  if ((flags & FLAG_ATTESTATION) === 0) return undefined;
+  const rareAt = computeRareOffset(bytes, head);
+  const { transactionId } = readAttestation(bytes, rareAt, flags)!;
+  const from = head + OUTCOME_HEAD_BYTES;
+  const parties = bytes.subarray(from, computeStringOffset(bytes, head, 2));
+  // No identifier has a line feed.
+  const subjectBytes = bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT);
+  const suffix = Buffer.from(`\n${subjectBytes}\n${transactionId}`);
+  const content = encodeComparedMembers(bytes, head).subarray(0, SETTLEMENT_END);
+  // The claimed grade is no part of what was attested.
+  content[1] = 0;
+  return { key: Buffer.concat([parties, suffix]), content };
 }
 
 /** No time of settlement was named. */
@@ -335,6 +362,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const rareAt = computeRareOffset(bytes, head);
   const reportedStakes = readReportedStakes(bytes, rareAt, flags);
   const incidentId = readIncidentId(bytes, rareAt, flags);
+  const attestation = readAttestation(bytes, rareAt, flags);
   const claimedGradeIndex = readClaimedGradeIndex(bytes, rareAt, flags);
   return {
     outcomeId: formatUuid(readOutcomeIdBytes(bytes, at)),
@@ -358,6 +386,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),
     ...(reportedStakes === undefined ? {} : { reportedStakes }),
     ...(incidentId === undefined ? {} : { incidentId }),
+    ...(attestation === undefined ? {} : { attestation }),
     ...(claimedGradeIndex === undefined ? {} : { claimedGradeIndex }),
     ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };

@@ -1,5 +1,5 @@
 // Values that the journal keeps: an outcome, and a batch under one signature.
-import type { Signature } from "../contract/vocabulary.ts";
+import type { Attester, Signature } from "../contract/vocabulary.ts";
 
 interface Signer {
   /** RFC 7638 thumbprint of the key that signed. */
@@ -12,6 +12,13 @@ interface Signer {
 export type OutcomeProof =
   | (Signer & { kind: "own"; protectedText: string; signature: Uint8Array })
   | (Signer & { kind: "batch"; evidenceId: string; index: number });
+
+/** A verified attestation of the transaction that an outcome settles. */
+export interface RecordedAttestation {
+  attester: Attester;
+  /** 1 to 128 token characters; one outcome of a reporter on a subject has it. */
+  transactionId: string;
+}
 
 /** A batch under one signature; its rows name it by `evidenceId`. */
 export interface BatchEvidence extends Signer {
@@ -40,8 +47,10 @@ export interface OutcomeRecord {
   incidentId?: string;
   /** Index into GRADES of what it weighs as; in older records as claimed. */
   gradeIndex: number;
-  /** The grade as claimed, where the outcome weighs as `counterparty` for want of proof. */
+  /** The grade as claimed, where the outcome weighs as another: unproved, or attested. */
   claimedGradeIndex?: number;
+  /** Who signed the transaction beside the reporter. */
+  attestation?: RecordedAttestation;
   signature: Signature;
   settledAtMs: number;
   /** True when the sender named `settledAtMs`; else it is the time of recording. */

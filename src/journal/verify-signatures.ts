@@ -4,10 +4,10 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
 import { decodeAgentKey } from "../contract/identifiers.ts";
-import { parseDetachedJws } from "../contract/jws.ts";
+import { parseAttestation, parseDetachedJws } from "../contract/jws.ts";
 import { isObject } from "../contract/parse/json-object.ts";
 import { parseJson } from "../contract/parse/json.ts";
-import { parseOutcomeRequest } from "../contract/parse/requests.ts";
+import { parseOutcomeRequest, parseTransaction } from "../contract/parse/requests.ts";
 import { computeKeyThumbprint } from "../contract/public-key.ts";
 import { GRADES } from "../contract/vocabulary.ts";
 import { FRAME_HEAD_BYTES, FRAME_KINDS, readFrameKind, readPayloadLength } from "./format.ts";
@@ -62,12 +62,41 @@ export class EvidenceVerifier {
     if (proof.kind === "own") {
       return (
         this.#verifySignature({ ...proof, body: record.body }) &&
-        isSameOutcome(parseJsonOrUndefined(record.body), record)
+        this.#isSameOutcome(parseJsonOrUndefined(record.body), record)
       );
     }
     // A row far after its batch is covered by the batch's own check and the chain.
     if (!this.#batches.has(proof.evidenceId)) return true;
-    return isSameOutcome(this.#batches.get(proof.evidenceId)?.[proof.index], record);
+    return this.#isSameOutcome(this.#batches.get(proof.evidenceId)?.[proof.index], record);
+  }
+
+  /** Whether the signed outcome has the same members as the record, and the attestation that it says. */
+  #isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
+    try {
+      return hasSameMembers(value, record) && this.#hasSameAttestation(value, record);
+    } catch (thrown) {
+      if (thrown instanceof ServiceFault) return false;
+      throw thrown;
+    }
+  }
+
+  #hasSameAttestation({ attestation }: { attestation?: unknown }, record: OutcomeRecord): boolean {
+    // A release that knew of no attestations has ignored it.
+    if (record.attestation === undefined || typeof attestation !== "string")
+      return record.attestation === undefined;
+    const { kid, signingInput, signature, payload } = parseAttestation(attestation);
+    const key = this.#keys.get(kid);
+    const { transaction_id: transactionId, ...attested } = parseTransaction(parseJson(payload));
+    return (
+      key !== undefined &&
+      verify(null, Buffer.from(signingInput, "latin1"), key, signature) &&
+      transactionId === record.attestation.transactionId &&
+      attested.subject === decodeAgentKey(record.subject) &&
+      attested.reporter === record.reporter &&
+      attested.outcome === record.outcome &&
+      attested.stakes === (record.reportedStakes ?? record.stakes) &&
+      attested.settled_at === record.settledAtMs
+    );
   }
 
   #verifySignature(signed: Omit<BatchEvidence, "evidenceId" | "recordedAtMs">): boolean {
@@ -90,25 +119,20 @@ export class EvidenceVerifier {
 /** Stand for the names of a signed outcome, which may be of a form that is refused by now. */
 const NAMES = { subject: "agent://a/subject", reporter: "agent://a/reporter" };
 
-/** Whether the signed outcome has the same members as the record. */
-function isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
-  try {
-    if (!isObject(value)) return false;
-    const { subject, reporter } = value;
-    if (subject !== decodeAgentKey(record.subject) || reporter !== record.reporter) return false;
-    const signed = parseOutcomeRequest({ ...value, ...NAMES });
-    return (
-      signed.outcome === record.outcome &&
-      signed.stakes === (record.reportedStakes ?? record.stakes) &&
-      signed.grade === GRADES[record.claimedGradeIndex ?? record.gradeIndex] &&
-      (signed.settled_at ?? record.settledAtMs) === record.settledAtMs &&
-      (signed.agent_fault ?? true) === record.isAgentFault &&
-      signed.incident_id === record.incidentId
-    );
-  } catch (thrown) {
-    if (thrown instanceof ServiceFault) return false;
-    throw thrown;
-  }
+/** @throws ServiceFault when the value is no outcome. */
+function hasSameMembers(value: unknown, record: OutcomeRecord): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const { subject, reporter } = value;
+  if (subject !== decodeAgentKey(record.subject) || reporter !== record.reporter) return false;
+  const signed = parseOutcomeRequest({ ...value, ...NAMES });
+  return (
+    signed.outcome === record.outcome &&
+    signed.stakes === (record.reportedStakes ?? record.stakes) &&
+    signed.grade === GRADES[record.claimedGradeIndex ?? record.gradeIndex] &&
+    (signed.settled_at ?? record.settledAtMs) === record.settledAtMs &&
+    (signed.agent_fault ?? true) === record.isAgentFault &&
+    signed.incident_id === record.incidentId
+  );
 }
 
 function parseJsonOrUndefined(bytes: Uint8Array): unknown {

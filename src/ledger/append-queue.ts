@@ -78,7 +78,7 @@ export class AppendQueue {
    *   `ended`.
    */
   addRecord(
-    { outcomeId, signature, claimedGradeIndex }: AwaitedOutcome,
+    { outcomeId, signature, claimedGradeIndex, attestation }: AwaitedOutcome,
     add: (batch: FrameBatch) => void,
     isFirst = false,
   ): Promise<OutcomeReceipt> {
@@ -89,7 +89,8 @@ export class AppendQueue {
         return;
       }
       add(this.#batch);
-      this.#pending.push({ outcomeId, signature, claimedGradeIndex, resolve, reject });
+      const awaited = { outcomeId, signature, claimedGradeIndex, attestation };
+      this.#pending.push({ ...awaited, resolve, reject });
       if (this.#batch.isFull) this.flush();
       else this.#scheduleFlush();
     });

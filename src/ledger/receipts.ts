@@ -2,6 +2,7 @@
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { GRADES, type Signature } from "../contract/vocabulary.ts";
+import type { RecordedAttestation } from "../journal/records.ts";
 import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
@@ -17,8 +18,9 @@ import {
 export interface AwaitedOutcome {
   outcomeId: string;
   signature: Signature;
-  /** Index into GRADES of a grade that was claimed and not proved; -1 for none. */
+  /** Index into GRADES of a claimed grade that it does not weigh as; -1 for none. */
   claimedGradeIndex?: number | undefined;
+  attestation?: Pick<RecordedAttestation, "attester"> | undefined;
 }
 
 /** The ledger's result for one record. */
@@ -43,7 +45,7 @@ export function buildReceipt(
   if (verdict === VERDICT_CONFLICT) {
     throw new ServiceFault(
       "idempotency_conflict",
-      `the id was used for the outcome at position ${lsn} with another body`,
+      `the id or the attested transaction was used for the outcome at position ${lsn} with another body`,
     );
   }
   if (verdict === VERDICT_REPLAYED) {
@@ -74,7 +76,7 @@ export function buildReceipt(
   }
   const isDuplicate = verdict === VERDICT_DUPLICATE;
   if (!isDuplicate && verdict !== VERDICT_RECORDED) throw new Error(`verdict ${verdict}?`);
-  const { claimedGradeIndex = -1 } = awaited;
+  const { claimedGradeIndex = -1, attestation } = awaited;
   const claimedGrade = GRADES[claimedGradeIndex];
   return {
     outcome_id: isDuplicate ? firstOutcomeId : awaited.outcomeId,
@@ -83,6 +85,8 @@ export function buildReceipt(
     duplicate: isDuplicate,
     signature: awaited.signature,
     ...(claimedGrade === undefined ? {} : { claimed_grade: claimedGrade }),
+    // Of a repeat the first record counts, which need not be attested.
+    ...(attestation === undefined || isDuplicate ? {} : { attested: attestation.attester }),
   };
 }
 

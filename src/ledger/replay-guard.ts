@@ -1,6 +1,7 @@
 // Replay guard for the records of one commit: which identities each has, which of them were
-// recorded before, and the verdict that follows. An outcome has up to two identities: the id its
-// sender gave, and the one its reporter signed (kid and jti). Either one is enough to recognise it.
+// recorded before, and the verdict that follows. An outcome has up to three identities: the id its
+// sender gave, the one its reporter signed (kid and jti), and the transaction that another party
+// attested. Any one is enough to recognise it.
 import {
   FRAME_HEAD_BYTES,
   FRAME_KINDS,
@@ -14,6 +15,7 @@ import {
   readOutcomeProofBytes,
   readOutcomeReplayParts,
   readOutcomeSender,
+  readTransactionReplayParts,
 } from "../journal/outcome.ts";
 import {
   readBatchEvidenceId,
@@ -78,6 +80,8 @@ export interface PendingRecord {
 
 /** No tenant has this name: tenants hold no control characters. */
 const SIGNED_SCOPE = Buffer.from("\u0001jws");
+/** Only a verified attestation sets it: an id that nobody attested would let anybody use it up. */
+const ATTESTED_SCOPE = Buffer.from("\u0001attested");
 const BATCH_CONTENT = Buffer.from("batch\n");
 const ASSESSED_SCOPE = Buffer.from("\u0001assessed");
 const NO_IDENTITIES: readonly GuardedIdentity[] = [];
@@ -99,11 +103,17 @@ export function listGuardedIdentities(bytes: Buffer, at: number): readonly Guard
   const parts = readOutcomeReplayParts(bytes, at);
   const proof = readOutcomeProofBytes(bytes, at);
   const signer = proof === undefined ? undefined : readSignedIdentity(proof);
-  if (parts === undefined && signer === undefined) return NO_IDENTITIES;
+  const transaction = readTransactionReplayParts(bytes, at);
+  if (parts === undefined && signer === undefined && transaction === undefined)
+    return NO_IDENTITIES;
   const identities: GuardedIdentity[] = [];
   if (parts !== undefined) identities.push({ ...hashReplayIdentity(parts), isSigned: false });
   if (signer !== undefined)
     identities.push(buildSignedIdentity(signer, readOutcomeBody(bytes, at)));
+  if (transaction !== undefined) {
+    const attested = { tenant: ATTESTED_SCOPE, ...transaction };
+    identities.push({ ...hashReplayIdentity(attested), isSigned: false });
+  }
   return identities;
 }
 

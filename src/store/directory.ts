@@ -109,7 +109,8 @@ function formatInstantOrNull(ms: unknown): string | null {
 const LISTED_OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
   CAST(outcome AS INTEGER), stakes, grade, signature, agent_fault, tenant, source,
   nullif(action, ''), nullif(request_id, ''), kid, CAST(epoch_ms(settled_at) AS DOUBLE),
-  CAST(epoch_ms(recorded_at) AS DOUBLE), incident_id, counted_share, claimed_grade`;
+  CAST(epoch_ms(recorded_at) AS DOUBLE), incident_id, counted_share, claimed_grade, attested,
+  transaction_id`;
 
 async function readOutcomes(
   connection: Connection,
@@ -130,7 +131,7 @@ async function readOutcomes(
     const [position, outcome_id, subject_, reporter_, outcome, stakes, grade, signature] = row;
     const [agent_fault, tenant_, source, action, request_id, kid, settledMs, recordedMs] =
       row.slice(8);
-    const [incident_id, counted_share, claimed_grade] = row.slice(16);
+    const [incident_id, counted_share, claimed_grade, attested, transaction_id] = row.slice(16);
     return {
       position,
       outcome_id,
@@ -151,6 +152,8 @@ async function readOutcomes(
       incident_id,
       counted_share,
       claimed_grade,
+      attested,
+      transaction_id,
     } as RecordedOutcome;
   });
 }

@@ -3,7 +3,11 @@
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import * as vocabulary from "../../src/contract/vocabulary.ts";
 import { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
-import { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
+import {
+  OutcomeReceipt,
+  OutcomeRequest,
+  Transaction,
+} from "../../src/contract/schemas/outcomes.ts";
 import * as scores from "../../src/contract/schemas/scores.ts";
 import { Problem } from "../../src/contract/schemas/service.ts";
 import { WEBHOOK_EVENTS } from "../../src/contract/webhooks/events.ts";
@@ -20,6 +24,7 @@ const PUBLISHED: readonly object[] = [
   scores.HandshakeResponse,
   OutcomeRequest,
   OutcomeReceipt,
+  Transaction,
   ProvenanceRecord,
   Problem,
 ];
@@ -38,6 +43,7 @@ const OF_WEBHOOKS: readonly object[] = [
 /** Types of the vocabulary that members of the messages have. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   AnswerCode: vocabulary.ANSWER_CODES,
+  Attester: vocabulary.ATTESTERS,
   Decision: vocabulary.DECISIONS,
   Grade: vocabulary.GRADES,
   LogReason: vocabulary.LOG_REASONS,

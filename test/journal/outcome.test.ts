@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hashIncident } from "../../src/contract/incidents.ts";
 import { DAY_MS } from "../../src/contract/units.ts";
-import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { ATTESTERS, GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import { decodeFoldedOutcome, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import {
@@ -44,7 +44,11 @@ const rareMembers = fc.record(
   {
     reportedStakes: fc.double({ min: 0, max: 1e12, noNaN: true }),
     incidentId: text(128).filter((id) => id !== ""),
-    claimedGradeIndex: fc.integer({ min: 0, max: 2 }),
+    claimedGradeIndex: fc.integer({ min: 0, max: 4 }),
+    attestation: fc.record({
+      attester: fc.constantFrom(...ATTESTERS),
+      transactionId: text(128).filter((id) => id !== ""),
+    }),
   },
   { requiredKeys: [] },
 );

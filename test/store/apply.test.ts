@@ -51,6 +51,8 @@ test("every member of every outcome is there, in order", async () => {
     "counted_share",
     "signed_by",
     "claimed_grade",
+    "attested",
+    "transaction_id",
     "settled_local",
     "recorded_local",
   ]);
@@ -83,6 +85,8 @@ test("every member of every outcome is there, in order", async () => {
       1,
       "none",
       GRADES[record.gradeIndex],
+      null,
+      null,
       new Date(record.settledAtMs).toISOString().replace("Z", "+00:00"),
       new Date(record.recordedAtMs).toISOString().replace("Z", "+00:00"),
     ]),
@@ -95,19 +99,23 @@ test("grades stand as they weigh, beside what was sent, in older records of stra
   const dataDir = temporaryDirectory();
   const journal = openJournal(dataDir);
   const [onchain, counterparty] = [GRADES.indexOf("onchain"), GRADES.indexOf("counterparty")];
+  const attestation = { attester: "cosigned", transactionId: "deal-1" } as const;
   const records = [
     { gradeIndex: onchain, voice: 7 },
     { gradeIndex: onchain, voice: 7, isFirstParty: true },
     { gradeIndex: counterparty, claimedGradeIndex: onchain },
+    { gradeIndex: GRADES.indexOf("mediator"), claimedGradeIndex: counterparty, attestation },
   ].map((changes, index) => recordOf(index, changes));
   journal.commit([runOf(records)], NOW_MS);
   journal.close();
   const { store } = await openStore(dataDir);
-  const sql = "SELECT grade, claimed_grade FROM outcomes ORDER BY position";
+  const sql =
+    "SELECT grade, claimed_grade, attested, transaction_id FROM outcomes ORDER BY position";
   expect((await store.query(sql, LIMITS)).rows).toEqual([
-    ["counterparty", "onchain"],
-    ["onchain", "onchain"],
-    ["counterparty", "onchain"],
+    ["counterparty", "onchain", null, null],
+    ["onchain", "onchain", null, null],
+    ["counterparty", "onchain", null, null],
+    ["mediator", "counterparty", "cosigned", "deal-1"],
   ]);
   await store.close();
 });

@@ -14,10 +14,11 @@ import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import type { OutcomeIdGenerator } from "../services.ts";
+import { attestRecord, attestRecordOrFault } from "./attestation.ts";
 import {
   buildRecordOrFault,
   findSignerVoice,
-  findUnsignedReporterFault,
+  findUnsignedFault,
   type OutcomeSender,
   attachReporterSignature,
 } from "./record.ts";
@@ -97,7 +98,7 @@ export class OutcomeBatchReader {
       if (row instanceof ServiceFault) return row;
       if (isSignedOutcomeItem(row)) return this.#readSignedItem(task, row, rules);
       if (task.isSignatureRequired) return createSignatureRequiredFault();
-      const fault = findUnsignedReporterFault(this.#registry, row.reporter, task, task.nowMs);
+      const fault = findUnsignedFault(this.#registry, row, task, task.nowMs);
       return fault ?? buildRecordOrFault(this.#services, row, task, task.nowMs);
     };
     // All items start their verification before the first is awaited: they form one batch.
@@ -112,11 +113,16 @@ export class OutcomeBatchReader {
     header: string,
   ): Promise<ReadBatchResult> {
     const signed = new SignedBody(rules, header, body);
-    const rows = parseOutcomeBatch(body, task.isLines).map((row) =>
-      this.#readUnsignedRow(task, row, signed),
-    );
+    const parsed = parseOutcomeBatch(body, task.isLines);
+    const records = parsed.map((row) => this.#readUnsignedRow(task, row, signed));
     signed.assertFresh();
     await signed.verifySignature();
+    const attest = (record: RecordOrFault, index: number) => {
+      const request = parsed[index] as OutcomeRequest;
+      if (record instanceof ServiceFault || request.attestation === undefined) return record;
+      return attestRecordOrFault(record, request, rules);
+    };
+    const rows = await awaitRowsInOrder(records.map(attest));
     if (rows.every((row) => row instanceof ServiceFault)) return { rows, evidence: undefined };
     const { kid, jti, protectedText, signature } = signed.jws;
     const recordedAtMs = task.nowMs;
@@ -156,6 +162,7 @@ export class OutcomeBatchReader {
       if (record instanceof ServiceFault) return record;
       signed.assertFresh();
       await signed.verifySignature();
+      await attestRecord(record, request, rules);
       const signerVoice = findSignerVoice(this.#registry, record.reporter, task);
       attachReporterSignature(record, signed, signerVoice);
       return record;

@@ -3,13 +3,15 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
+import type { OutcomeRecord } from "../../journal/records.ts";
 import type { BureauServices } from "../services.ts";
+import { attestRecordOrFault } from "./attestation.ts";
 import { findEarlierBatchItems } from "./earlier-receipts.ts";
 import {
   buildRecordOrFault,
   catchRowFault,
   findSignerVoice,
-  findUnsignedReporterFault,
+  findUnsignedFault,
   selectOutcomeSender,
 } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
@@ -30,11 +32,11 @@ export async function recordOutcomeBatch(
   const { signed } = call;
   const nowMs = services.clock();
   const sender = selectOutcomeSender(call.principal, services);
-  const records = rows.map((row) => {
+  let records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault =
       signed === undefined
-        ? findUnsignedReporterFault(services.registry, row.reporter, sender, nowMs)
+        ? findUnsignedFault(services.registry, row, sender, nowMs)
         : signed.findReporterFault(row.reporter);
     return fault ?? buildRecordOrFault(services, row, sender, nowMs);
   });
@@ -47,6 +49,7 @@ export async function recordOutcomeBatch(
     const items =
       earlier === undefined ? undefined : await findEarlierBatchItems(signed, earlier, faults);
     if (items !== undefined) return items;
+    records = await attestRows(records, rows, signed);
     const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
     if (isWorthKeeping) evidenceId = await appendBatchEvidence(services, signed, nowMs);
   }
@@ -65,6 +68,21 @@ export async function recordOutcomeBatch(
       if (signed === undefined || receipt instanceof ServiceFault) return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),
+  );
+}
+
+/** The records of a signed batch, with a fault in place of each whose attestation does not hold. */
+function attestRows(
+  records: readonly (OutcomeRecord | ServiceFault)[],
+  rows: readonly (OutcomeRequest | ServiceFault)[],
+  { rules }: SignedBody,
+): Promise<(OutcomeRecord | ServiceFault)[]> {
+  return Promise.all(
+    records.map((record, index) =>
+      record instanceof ServiceFault
+        ? record
+        : attestRecordOrFault(record, rows[index] as OutcomeRequest, rules),
+    ),
   );
 }
 

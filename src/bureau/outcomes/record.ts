@@ -14,6 +14,7 @@ import type { OutcomeRecord } from "../../journal/records.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
+import { attestRecord, findUnsignedAttestationFault } from "./attestation.ts";
 import { findEarlierReceipt } from "./earlier-receipts.ts";
 import type { ReporterRegistry } from "../reporters/key-registry.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
@@ -62,20 +63,23 @@ export function findSignerVoice(
 
 /**
  * Fault of an unsigned report in the name of an agent that signs (for every sender: no API key stands
- * in for the reporter's), or of another tenant's agent; else undefined. `nowMs` is epoch ms.
+ * in for the reporter's), or of another tenant's agent, or with an attestation; else undefined. `nowMs`
+ * is epoch ms.
  */
-export function findUnsignedReporterFault(
+export function findUnsignedFault(
   registry: ReporterRegistry,
-  reporter: string,
+  request: OutcomeRequest,
   { tenant, isAdmin }: OutcomeSender,
   nowMs: number,
 ): ServiceFault | undefined {
+  const { reporter } = request;
   if (registry.isSignatureNeeded(reporter, nowMs)) {
     const detail = "`reporter` has a registered signing key: send `x-jws-signature`";
     return createOutcomeFault("signature_required", "/reporter", detail);
   }
   const owner = registry.owners.findOwnerTenant(extractNamespace(reporter));
-  if (owner === undefined || owner === tenant || isAdmin) return undefined;
+  if (owner === undefined || owner === tenant || isAdmin)
+    return findUnsignedAttestationFault(request);
   const detail = "`reporter` is in another tenant's namespace: it must sign";
   return createOutcomeFault("namespace_not_owned", "/reporter", detail);
 }
@@ -97,8 +101,8 @@ export async function recordOutcome(
   const nowMs = services.clock();
   const { registry } = services;
   const forged =
-    signed === undefined && findUnsignedReporterFault(registry, request.reporter, sender, nowMs);
-  if (forged instanceof ServiceFault) throw forged;
+    signed === undefined ? findUnsignedFault(registry, request, sender, nowMs) : undefined;
+  if (forged !== undefined) throw forged;
   const record = buildRecordOrFault(services, request, sender, nowMs);
   if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= buildIdempotencyHeaderKey(call);
@@ -109,6 +113,7 @@ export async function recordOutcome(
     const earlier = await signed.findEarlierRecords();
     const first = earlier === undefined ? undefined : await findEarlierReceipt(signed, earlier);
     if (first !== undefined) return first;
+    await attestRecord(record, request, signed.rules);
     attachReporterSignature(record, signed, findSignerVoice(registry, record.reporter, sender));
   }
   return services.ledger.append(record);
@@ -158,7 +163,9 @@ export function importOutcomes(
   return Promise.all(
     requests.map(async (request): Promise<ImportResult> => {
       const settledAtMs = request.settled_at ?? nowMs;
-      const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
+      const fault =
+        findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY) ??
+        findUnsignedAttestationFault(request);
       if (fault !== undefined) return fault;
       // The files are the operator's word, whichever key sends them.
       const sender = { ...selectOutcomeSender(call.principal, services), isFirstParty: true };
@@ -257,8 +264,8 @@ function buildOutcomeRecord(
 }
 
 /**
- * What the outcome weighs as: a grade above `counterparty` takes the operator's word, that of a
- * first-party key or an import. Another's claim is kept beside it and weighs nothing.
+ * What the outcome weighs as before it is attested: a grade above `counterparty` takes the operator's
+ * word, that of a first-party key or an import. Another's claim is kept beside it and weighs nothing.
  */
 function selectGrade(
   grade: Grade,

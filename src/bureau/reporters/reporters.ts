@@ -185,7 +185,7 @@ export class ReporterKeyLifecycle {
     principal: Principal,
   ): Promise<void> {
     const proof = parseKeyProof(text);
-    const { nonce, audience, kid } = { ...proof, nonce: proof.payload };
+    const { nonce, audience, kid } = { ...proof, nonce: proof.payload.toString("latin1") };
     if (kid !== key.kid) throw createKeyProofFault("`kid` is not the thumbprint of `jwk`");
     if (audience !== this.serviceId) throw createKeyProofFault("`aud` is not this service");
     const nowMs = this.options.clock();

@@ -18,7 +18,7 @@ import type { SignatureVerifier } from "./reporters.ts";
 export interface SignatureRules {
   /** Required `aud` of signatures. */
   readonly serviceId: string;
-  readonly registry: Pick<KeyRegistry, "find">;
+  readonly registry: Pick<KeyRegistry, "find" | "owners">;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Every signed id recorded since then (epoch ms) is in the ledger; defaults to all. */
@@ -36,7 +36,8 @@ export class SignedBody {
   readonly jws: DetachedJws;
   readonly body: Uint8Array;
   readonly #key: ReporterKey;
-  readonly #rules: SignatureRules;
+  /** Rules that the body was judged by; an attestation in it is, too. */
+  readonly rules: SignatureRules;
 
   /**
    * @throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
@@ -55,7 +56,7 @@ export class SignedBody {
     this.jws = jws;
     this.body = body;
     this.#key = key;
-    this.#rules = rules;
+    this.rules = rules;
   }
 
   /** @throws ServiceFault `signature_key_mismatch` when the key belongs to another reporter. */
@@ -74,7 +75,7 @@ export class SignedBody {
    * @throws ServiceFault `signature_stale` when one of them is out of range.
    */
   assertFresh(): void {
-    const nowMs = this.#rules.clock();
+    const nowMs = this.rules.clock();
     for (const timeMs of [this.jws.issuedAtMs, this.jws.jtiMs]) {
       if (timeMs > nowMs + OUTCOME_SKEW_MS_MAX) {
         throw new ServiceFault("signature_stale", "it was signed ahead of the clock");
@@ -85,7 +86,7 @@ export class SignedBody {
     }
     // An id older than the guard's memory may be a repeat, and counting it twice is worse than not
     // counting it.
-    if (this.#rules.findSigned === undefined && this.mayBeForgotten) {
+    if (this.rules.findSigned === undefined && this.mayBeForgotten) {
       throw new ServiceFault(
         "signature_stale",
         "`jti` is older than what can be told from repeats",
@@ -95,7 +96,7 @@ export class SignedBody {
 
   /** Whether the ledger may have forgotten the id. Nothing is recorded before it is signed. */
   get mayBeForgotten(): boolean {
-    const rememberedSinceMs = this.#rules.rememberedSinceMs?.() ?? 0;
+    const rememberedSinceMs = this.rules.rememberedSinceMs?.() ?? 0;
     return this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs;
   }
 
@@ -105,7 +106,7 @@ export class SignedBody {
    * @throws ServiceFault `store_unavailable` when the look-up fails.
    */
   async findEarlierRecords(): Promise<SignedRecords | undefined> {
-    const { findSigned } = this.#rules;
+    const { findSigned } = this.rules;
     return this.mayBeForgotten && findSigned !== undefined ? findSigned(this.jws) : undefined;
   }
 
@@ -114,9 +115,9 @@ export class SignedBody {
    */
   async recordContradiction(position: number): Promise<ServiceFault> {
     const { kid, jti } = this.jws;
-    const event = { event: "signature.replayed", at_ms: this.#rules.clock(), kid, jti };
+    const event = { event: "signature.replayed", at_ms: this.rules.clock(), kid, jti };
     const content = { content_sha256_16: digestSignedBody(this.body) };
-    await this.#rules.events?.appendAudit(Buffer.from(JSON.stringify({ ...event, ...content })));
+    await this.rules.events?.appendAudit(Buffer.from(JSON.stringify({ ...event, ...content })));
     return new ServiceFault(
       "signature_replayed",
       `the signed id was used for the record at position ${position} with another body`,
@@ -129,7 +130,7 @@ export class SignedBody {
    *   wait.
    */
   async verifySignature(): Promise<void> {
-    const { verify } = this.#rules;
+    const { verify } = this.rules;
     if (await verify(this.#key.raw, this.jws.signature, this.#buildSignedMessage())) return;
     throw new ServiceFault("signature_invalid", "the signature is not valid for these bytes");
   }
@@ -145,8 +146,11 @@ export class SignedBody {
   }
 }
 
-/** In force when it was used, and now: a retired key must not sign for the past. */
-function assertKeyActive(key: ReporterKey, issuedAtMs: number, nowMs: number): void {
+/**
+ * In force when it was used, and now: a retired key must not sign for the past.
+ * @throws ServiceFault `signature_key_revoked` or `signature_key_inactive`.
+ */
+export function assertKeyActive(key: ReporterKey, issuedAtMs: number, nowMs: number): void {
   const state = computeReporterKeyState(key, nowMs);
   if (state === "revoked") {
     throw new ServiceFault("signature_key_revoked", "the key `kid` was revoked");

@@ -26,6 +26,7 @@ export const parseHandshakeRequest: Parser<HandshakeRequest> = createParser(
 );
 export const parseOutcomeRequest: Parser<OutcomeRequest> = createParser(outcomes.OutcomeRequest);
 export const parseSignedOutcome = createParser(outcomes.SignedOutcome);
+export const parseTransaction = createParser(outcomes.Transaction);
 
 export const parseProvenanceRecord: Parser<ProvenanceRecord> = createParser(
   decisions.ProvenanceRecord,

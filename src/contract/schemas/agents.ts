@@ -1,6 +1,6 @@
 // Messages that list agents and what is known of them: the agents themselves, one agent's days, and
 // outcomes as they were reported.
-import { GRADES, REGIMES, SIGNATURES, TIERS } from "../vocabulary.ts";
+import { ATTESTERS, GRADES, REGIMES, SIGNATURES, TIERS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
 /** In which order agents are listed; a minus: the largest first. */
@@ -127,8 +127,13 @@ const recorded = t.defineObject({
   grade: t.withDescription(t.defineChoice(GRADES), "What it weighs as."),
   claimed_grade: t.withDescription(
     t.defineChoice(GRADES),
-    "As sent: above `grade` where nothing proves it.",
+    "As sent: above `grade` where nothing proves it, below it where it is attested.",
   ),
+  attested: t.withDescription(
+    t.defineNullableAnswer(t.defineChoice(ATTESTERS)),
+    "Who signed the transaction beside the reporter: the subject's owner or a named mediator.",
+  ),
+  transaction_id: t.withDescription(t.textOrNull, "The attested transaction."),
   signature: t.withDescription(
     t.defineChoice(SIGNATURES),
     "`reporter`: signed with the reporter's key; `bureau`: imported by the operator; `none`: unsigned.",

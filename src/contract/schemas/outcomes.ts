@@ -1,13 +1,15 @@
 // Messages of the routes that report outcomes: alone, in a batch, imported.
 import { FAULT_CODES } from "../faults.ts";
 import {
+  ATTESTATION_LENGTH_MAX,
   INCIDENT_ID_LENGTH_MAX,
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
   REQUEST_ID_LENGTH_MAX,
   SIGNATURE_LENGTH_MAX,
+  TRANSACTION_ID_LENGTH_MAX,
 } from "../limits.ts";
-import { GRADES, SIGNATURES } from "../vocabulary.ts";
+import { ATTESTERS, GRADES, SIGNATURES } from "../vocabulary.ts";
 import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 import { FieldError, defineItemResults } from "./service.ts";
@@ -21,6 +23,24 @@ const outcome = t.defineChecked<0 | 1>(
       ? "enum must be 0 (failure) or 1 (success)"
       : "type must be the integer 0 or 1",
 );
+
+/** Payload of an attestation: what the reporter and another party both say of one transaction. */
+export const Transaction = t.defineStrictMessage(
+  "Transaction",
+  {
+    transaction_id: t.defineToken(TRANSACTION_ID_LENGTH_MAX),
+    subject: scoredId,
+    reporter: t.agentId,
+    outcome,
+    stakes: t.stakes,
+    settled_at: t.settledAt,
+  },
+  {
+    description:
+      "Payload of the JWS in `attestation`: all members but `transaction_id` as in the outcome.",
+  },
+);
+export type Transaction = t.MessageOf<typeof Transaction>;
 
 /** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
 export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
@@ -52,6 +72,13 @@ export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
       "Failures of a subject under one name of the tenant count as those of one hour.",
     ),
   ),
+  attestation: t.makeOptional(
+    t.withDescription(
+      // Its length is judged with the rest of it, where it is read (jws.ts).
+      t.withKeywords(t.text, { "~shown": { minLength: 1, maxLength: ATTESTATION_LENGTH_MAX } }),
+      "Compact JWS (`typ` `transaction+jws`) over a `Transaction` by the owner of the subject's namespace or a named mediator; only beside the reporter's signature, with `settled_at`.",
+    ),
+  ),
 });
 export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;
 
@@ -64,8 +91,11 @@ export const OutcomeReceipt = t.defineMessage("OutcomeReceipt", {
   claimed_grade: t.makeOptional(
     t.withDescription(
       t.defineChoice(GRADES),
-      "The grade as sent, where nothing proves it and the outcome weighs as `counterparty`.",
+      "The grade as sent, where the outcome weighs as another: `counterparty` where nothing proves it, `mediator` where it is attested.",
     ),
+  ),
+  attested: t.makeOptional(
+    t.withDescription(t.defineChoice(ATTESTERS), "Who signed the attestation; not of a repeat."),
   ),
   evidence_id: t.makeOptional(t.withDescription(t.text, "The signed batch that it came in.")),
   evidence_index: t.makeOptional(t.withDescription(t.integer, "Its place there.")),

@@ -219,15 +219,16 @@ function formatBatchJson(exchange: Exchange, items: readonly BatchItem[]): strin
 /** Ids, times and vocabulary need no escapes. */
 function formatReceiptJson(receipt: OutcomeReceipt): string {
   const { outcome_id, position, recorded_at, duplicate, signature, evidence_id } = receipt;
-  const { claimed_grade } = receipt;
+  const { claimed_grade, attested } = receipt;
   const claimed = claimed_grade === undefined ? "" : `,"claimed_grade":"${claimed_grade}"`;
+  const attestation = attested === undefined ? "" : `,"attested":"${attested}"`;
   const evidence =
     evidence_id === undefined
       ? ""
       : `,"evidence_id":"${evidence_id}","evidence_index":${receipt.evidence_index}`;
   return (
     `{"outcome_id":"${outcome_id}","position":${position},"recorded_at":"${recorded_at}",` +
-    `"duplicate":${duplicate},"signature":"${signature}"${claimed}${evidence}}`
+    `"duplicate":${duplicate},"signature":"${signature}"${claimed}${attestation}${evidence}}`
   );
 }
 

@@ -42,7 +42,13 @@ export const OUTCOME_COLUMNS = [
     "VARCHAR",
     "who answers for it: reporter (its key signed), bureau (for a first-party API key), import, none",
   ],
-  ["claimed_grade", "VARCHAR", "the grade as sent; above `grade` where nothing proves it"],
+  [
+    "claimed_grade",
+    "VARCHAR",
+    "the grade as sent; above `grade` where nothing proves it, below it where it is attested",
+  ],
+  ["attested", "VARCHAR", "who signed beside the reporter: cosigned, mediator; else null"],
+  ["transaction_id", "VARCHAR", "the attested transaction, which counts once, else null"],
 ] as const;
 
 /** Columns that not every outcome has. */
@@ -57,6 +63,8 @@ const NULLABLE_OUTCOME_COLUMNS: ReadonlySet<string> = new Set([
   "evidence_index",
   "body_digest",
   "incident_id",
+  "attested",
+  "transaction_id",
 ]);
 
 const OUTCOME_ROWS_SQL = OUTCOME_COLUMNS.map(

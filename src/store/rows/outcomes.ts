@@ -218,6 +218,13 @@ function appendOutcome(
   appender.appendDouble(countedShare);
   appender.appendVarchar(selectSigner(record));
   appender.appendVarchar(GRADES[record.claimedGradeIndex ?? record.gradeIndex] ?? "");
+  if (record.attestation === undefined) {
+    appender.appendNull();
+    appender.appendNull();
+  } else {
+    appender.appendVarchar(record.attestation.attester);
+    appender.appendVarchar(record.attestation.transactionId);
+  }
   appender.endRow();
 }
 

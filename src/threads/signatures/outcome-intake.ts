@@ -9,6 +9,7 @@ import type {
 } from "../../bureau/outcomes/batch-reader.ts";
 import { selectOutcomeSender, type SenderSources } from "../../bureau/outcomes/record.ts";
 import { isOfOneRow } from "../../contract/faults.ts";
+import { ATTESTERS } from "../../contract/vocabulary.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
@@ -60,7 +61,7 @@ async function readAndAppendBatch(
  *   batch.
  */
 function buildImportResults(
-  { rows, evidenceId, isSigned, claimedGrades }: IntakeFrames,
+  { rows, evidenceId, isSigned, claimedGrades, attesters }: IntakeFrames,
   { numbers, duplicateIds }: FrameReceipts,
 ): ImportResult[] {
   let recorded = 0;
@@ -79,10 +80,12 @@ function buildImportResults(
   return rows.map((row, index) => {
     if (typeof row !== "string") return decodeFault(row);
     try {
+      const attester = ATTESTERS[attesters[index]!];
       const receipt = next({
         outcomeId: row,
         signature: isSigned[index] === 1 ? "reporter" : "none",
         claimedGradeIndex: claimedGrades[index],
+        attestation: attester === undefined ? undefined : { attester },
       });
       if (evidenceId === "") return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };

@@ -7,6 +7,7 @@ import {
   type ReadBatchResult,
 } from "../../bureau/outcomes/batch-reader.ts";
 import { ServiceFault } from "../../contract/faults.ts";
+import { ATTESTERS } from "../../contract/vocabulary.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
 import { transferResult } from "../../platform/pool.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
@@ -36,8 +37,10 @@ export interface IntakeFrames {
   readonly rows: readonly (string | EncodedFault)[];
   /** Per row: 1 when its reporter signed. */
   readonly isSigned: Uint8Array;
-  /** Per row: index into GRADES of a grade claimed and not proved, -1 for none. */
+  /** Per row: index into GRADES of a claimed grade that it does not weigh as, -1 for none. */
   readonly claimedGrades: Int8Array;
+  /** Per row: index into ATTESTERS of who attests it, -1 for none. */
+  readonly attesters: Int8Array;
 }
 
 /** `knows`: number of key events that the thread has folded; the pool must send the later ones. */
@@ -80,6 +83,7 @@ function encodeBatchFrames({ rows, evidence }: ReadBatchResult): IntakeFrames {
   if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeBatchEvidence(whole));
   const isSigned = new Uint8Array(rows.length);
   const claimedGrades = new Int8Array(rows.length).fill(-1);
+  const attesters = new Int8Array(rows.length).fill(-1);
   const answered = rows.map((row, index) => {
     if (row instanceof ServiceFault) return encodeFault(row);
     if (whole !== undefined) {
@@ -90,13 +94,14 @@ function encodeBatchFrames({ rows, evidence }: ReadBatchResult): IntakeFrames {
     }
     if (row.signature === "reporter") isSigned[index] = 1;
     claimedGrades[index] = row.claimedGradeIndex ?? -1;
+    if (row.attestation !== undefined)
+      attesters[index] = ATTESTERS.indexOf(row.attestation.attester);
     batch.addOutcome(row);
     return row.outcomeId;
   });
   const { bytes, count } = batch.drain();
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
-  return transferResult({ frames, count, evidenceId, rows: answered, isSigned, claimedGrades }, [
-    frames.buffer,
-  ]);
+  const marks = { isSigned, claimedGrades, attesters };
+  return transferResult({ frames, count, evidenceId, rows: answered, ...marks }, [frames.buffer]);
 }
