@@ -13,7 +13,7 @@ import { type DataAccess, runOnFilesOrServer } from "./data-access.ts";
 import { withCoreOnFiles } from "./file-core.ts";
 import { printNote, print, printJson, printTable, type OutputFlags } from "./output.ts";
 
-const COLUMNS = ["namespace", "tenant", "state", "vouched", "since", "granted by"];
+const COLUMNS = ["namespace", "tenant", "state", "vouched", "mediator", "since", "granted by"];
 const { principal: operator } = OPERATOR_CALL;
 
 /** Every namespace that has an owner; the inherited ones wait to be confirmed. */
@@ -35,16 +35,16 @@ export async function listNamespaces(access: DataAccess, flags: OutputFlags): Pr
 export async function grantNamespace(
   access: DataAccess,
   name: string,
-  flags: OutputFlags & { readonly tenant: string; readonly vouched?: boolean },
+  flags: OutputFlags & { tenant: string; vouched?: boolean; mediator?: boolean },
 ): Promise<void> {
   const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.tenant)];
-  const { vouched } = flags;
-  const to = { tenant, isVouched: vouched };
+  const { vouched, mediator } = flags;
+  const to = { tenant, isVouched: vouched, isMediator: mediator };
   const owned = await runOnFilesOrServer<NamespaceDescription>(
     access,
     (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.grant(name, to, operator)),
-    (client) =>
-      client.sendJson("PUT", route, vouched === undefined ? { tenant } : { tenant, vouched }),
+    // A member that is undefined is not sent.
+    (client) => client.sendJson("PUT", route, { tenant, vouched, mediator }),
   );
   printNamespace(owned, flags);
 }
@@ -93,14 +93,15 @@ function printNamespace(owned: NamespaceDescription, { json }: OutputFlags): voi
     const voices = owned.vouched
       ? "each of its signers is a voice"
       : "all its signers are one voice";
-    print(`${owned.namespace} belongs to ${owned.tenant}; ${voices}`);
+    const mediates = owned.mediator ? "; its keys attest transactions of others" : "";
+    print(`${owned.namespace} belongs to ${owned.tenant}; ${voices}${mediates}`);
   }
 }
 
 function formatNamespaceCells(owned: NamespaceDescription): string[] {
   const { namespace, tenant, state, since, granted_by: grantedBy } = owned;
-  const vouched = owned.vouched ? "yes" : "no";
-  return [namespace, tenant, state, vouched, since, grantedBy ?? ""];
+  const marks = [owned.vouched, owned.mediator].map((isSo) => (isSo ? "yes" : "no"));
+  return [namespace, tenant, state, ...marks, since, grantedBy ?? ""];
 }
 
 /** @throws CommandFailure for what is no namespace. */

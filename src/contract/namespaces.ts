@@ -14,6 +14,8 @@ export interface NamespaceEvent {
   keeps_keys: boolean;
   /** Whether each reporter that signs there answers for itself; left out: the owner does for all. */
   vouched?: boolean;
+  /** Whether keys registered there attest transactions of others; left out: they do not. */
+  mediator?: boolean;
   /** Of a revocation, epoch ms: what was signed there since then does not count any more. */
   discount_since_ms?: number;
   /** Id of the admin's API key. */
@@ -38,6 +40,8 @@ export interface NamespaceOwner {
   readonly state: NamespaceState;
   /** Whether an administrator vouches for the owner: each reporter that signs there is one voice. */
   readonly isVouched: boolean;
+  /** Whether an administrator named it a mediator between the owners of other namespaces. */
+  readonly isMediator: boolean;
   /** Epoch ms. */
   readonly sinceMs: number;
   /** Id of the admin's API key; null for an inherited one. */
@@ -144,8 +148,8 @@ export class NamespaceOwners {
       this.#signing.add(namespace);
       if (event.by !== undefined || this.#owners.has(namespace)) return;
       const { tenant, at_ms: sinceMs } = event;
-      const inherited = { state: "inherited", isVouched: false, grantedBy: null } as const;
-      this.#owners.set(namespace, { namespace, tenant, sinceMs, ...inherited });
+      const marks = { isVouched: false, isMediator: false, grantedBy: null };
+      this.#owners.set(namespace, { namespace, tenant, state: "inherited", sinceMs, ...marks });
     }
   }
 
@@ -156,12 +160,13 @@ export class NamespaceOwners {
     at_ms: sinceMs,
     by: grantedBy,
     vouched: isVouched = false,
+    mediator: isMediator = false,
   }: NamespaceEvent): void {
     if (event === "namespace.revoked") {
       this.#owners.delete(namespace);
       return;
     }
-    const state = "granted";
-    this.#owners.set(namespace, { namespace, tenant, state, isVouched, sinceMs, grantedBy });
+    const marks = { isVouched, isMediator, grantedBy };
+    this.#owners.set(namespace, { namespace, tenant, state: "granted", sinceMs, ...marks });
   }
 }

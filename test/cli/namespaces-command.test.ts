@@ -25,6 +25,10 @@ it("grants, lists, transfers and revokes, on the files and through the server", 
   ]);
   const vouched = await run("grant", "acme", "--tenant", "acme", "--vouched");
   expect(vouched.stdout).toBe("acme belongs to acme; each of its signers is a voice\n");
+  const named = await run("grant", "court", "--tenant", "court", "--mediator");
+  expect(named.stdout).toBe(
+    "court belongs to court; all its signers are one voice; its keys attest transactions of others\n",
+  );
   const other = await run("grant", "acme", "--tenant", "globex");
   expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("transfer it")]);
   const wrong = await run("grant", "a/b", "--tenant", "globex");
@@ -40,7 +44,11 @@ it("grants, lists, transfers and revokes, on the files and through the server", 
     "acme belongs to globex; all its signers are one voice\n",
   ]);
   const listed = await run("list");
-  expect(listed.stdout).toMatch(/acme +globex +granted +no +20\S+Z +installed-admin\n/);
+  expect(listed.stdout).toMatch(/acme +globex +granted +no +no +20\S+Z +installed-admin\n/);
+  expect(listed.stdout).toMatch(/court +court +granted +no +yes +20/);
+  const ended = await run("grant", "court", "--tenant", "court", "--no-mediator");
+  expect(ended.stdout).toBe("court belongs to court; all its signers are one voice\n");
+  await run("revoke", "court");
   server.process.kill("SIGTERM");
   await server.ended;
 

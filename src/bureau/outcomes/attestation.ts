@@ -118,20 +118,22 @@ function selectAttester(
   { subject, reporter }: OutcomeRequest,
   { owners }: SignatureRules["registry"],
 ): Attester {
-  const namespace = extractNamespace(agent);
-  const attesting = owners.findOwnerTenant(namespace);
+  const owner = owners.find(extractNamespace(agent));
   const reporting = owners.findOwnerTenant(extractNamespace(reporter));
-  if (attesting === undefined || reporting === undefined) {
-    const detail = "nobody owns the namespace of its key or of the reporter";
-    throw createAttestationFault("attestation_key_refused", detail);
+  const subjectNamespace = subject.startsWith("agent://") ? extractNamespace(subject) : "";
+  const refuse = (detail: string) => createAttestationFault("attestation_key_refused", detail);
+  if (owner === undefined) throw refuse("nobody owns the namespace of its key");
+  if (owner.tenant === reporting)
+    throw refuse("its key belongs to the owner of the reporter's namespace");
+  if (owner.namespace === subjectNamespace) {
+    if (reporting === undefined) throw refuse("nobody owns the reporter's namespace");
+    return "cosigned";
   }
-  if (attesting === reporting) {
-    const detail = "its key belongs to the owner of the reporter's namespace";
-    throw createAttestationFault("attestation_key_refused", detail);
-  }
-  if (subject.startsWith("agent://") && extractNamespace(subject) === namespace) return "cosigned";
-  const detail = "its key is not of the subject's namespace";
-  throw createAttestationFault("attestation_key_refused", detail);
+  const isThird = owners.findOwnerTenant(subjectNamespace) !== owner.tenant;
+  if (owner.isMediator && isThird) return "mediator";
+  throw refuse(
+    "its key is neither of the subject's namespace nor of a mediator between two others",
+  );
 }
 
 /**

@@ -20,11 +20,16 @@ export interface NamespacesOptions {
   readonly clock: () => number;
 }
 
-interface NamespaceChange {
+/** What an administrator says of the owner; left out, it stays as it is. */
+interface NamespaceMarks {
+  readonly isVouched?: boolean | undefined;
+  readonly isMediator?: boolean | undefined;
+}
+
+interface NamespaceChange extends NamespaceMarks {
   readonly namespace: string;
   readonly tenant: string;
   readonly keepsKeys?: boolean;
-  readonly isVouched?: boolean;
   /** Epoch ms. */
   readonly discountSinceMs?: number | undefined;
 }
@@ -43,14 +48,14 @@ export class Namespaces {
   }
 
   /**
-   * Makes a tenant the owner, vouched for or not; left out, that stays as it is. Granting it to its
-   * owner confirms an inherited namespace.
+   * Makes a tenant the owner, vouched for and a mediator or not; left out, that stays as it is. Granting
+   * it to its owner confirms an inherited namespace.
    * @throws ServiceFault `namespace_conflict` when another tenant owns it, or when one that has an
    * owner differs from it by case alone.
    */
   grant(
     namespace: string,
-    { tenant, isVouched: wanted }: { tenant: string; isVouched?: boolean | undefined },
+    { tenant, ...wanted }: { tenant: string } & NamespaceMarks,
     admin: Principal,
   ): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
@@ -60,10 +65,10 @@ export class Namespaces {
         const detail = `\`${namespace}\` belongs to \`${known.tenant}\`: transfer it`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      const isVouched = wanted ?? known?.isVouched ?? false;
-      if (known?.state === "granted" && known.isVouched === isVouched) {
-        return describeNamespace(known);
-      }
+      const isVouched = wanted.isVouched ?? known?.isVouched ?? false;
+      const isMediator = wanted.isMediator ?? known?.isMediator ?? false;
+      const isSame = known?.isVouched === isVouched && known.isMediator === isMediator;
+      if (isSame && known.state === "granted") return describeNamespace(known);
       const twin = known === undefined ? owners.findOtherCase(namespace) : undefined;
       if (twin !== undefined) {
         const detail = `\`${twin.namespace}\` of \`${twin.tenant}\` differs from it by case alone`;
@@ -73,7 +78,7 @@ export class Namespaces {
         const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      await this.#record("namespace.granted", { namespace, tenant, isVouched }, admin);
+      await this.#record("namespace.granted", { namespace, tenant, isVouched, isMediator }, admin);
       return this.#describeCurrent(namespace);
     });
   }
@@ -126,7 +131,14 @@ export class Namespaces {
 
   async #record(
     event: NamespaceEvent["event"],
-    { namespace, tenant, keepsKeys = false, isVouched, discountSinceMs }: NamespaceChange,
+    {
+      namespace,
+      tenant,
+      keepsKeys = false,
+      isVouched,
+      isMediator,
+      discountSinceMs,
+    }: NamespaceChange,
     admin: Principal,
   ): Promise<void> {
     const { events, registry, onEvent, clock } = this.#options;
@@ -137,6 +149,7 @@ export class Namespaces {
       tenant,
       keeps_keys: keepsKeys,
       ...(isVouched === undefined ? {} : { vouched: isVouched }),
+      ...(isMediator === true ? { mediator: true } : {}),
       ...(discountSinceMs === undefined ? {} : { discount_since_ms: discountSinceMs }),
       by: admin.keyId,
       ...(admin.via === undefined ? {} : { via: admin.via }),
@@ -150,7 +163,7 @@ export class Namespaces {
 }
 
 function describeNamespace(owner: NamespaceOwner): NamespaceDescription {
-  const { namespace, tenant, state, isVouched: vouched, grantedBy } = owner;
+  const { namespace, tenant, state, isVouched: vouched, isMediator: mediator, grantedBy } = owner;
   const since = new Date(owner.sinceMs).toISOString();
-  return { namespace, tenant, state, vouched, since, granted_by: grantedBy };
+  return { namespace, tenant, state, vouched, mediator, since, granted_by: grantedBy };
 }

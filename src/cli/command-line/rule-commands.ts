@@ -67,6 +67,8 @@ export function addNamespaceCommands(program: Command): void {
     .requiredOption("--tenant <tenant>", "the owner")
     .option("--vouched", "each reporter that signs there is a voice of its own")
     .option("--no-vouched", "all of them are one voice, their owner's (at first)")
+    .option("--mediator", "its keys attest transactions between other owners")
+    .option("--no-mediator", "they do not (at first)")
     .action((name: string, flags) =>
       commands.grantNamespace(resolveDataAccess(flags), name, flags),
     );

@@ -10,6 +10,10 @@ export const NamespaceGrant = t.defineStrictMessage("NamespaceGrant", {
     t.makeOptional(t.flag),
     "whether each reporter that signs there is a voice of its own; left out: as it is, at first false",
   ),
+  mediator: t.withDescription(
+    t.makeOptional(t.flag),
+    "whether its keys attest transactions between other owners; left out: as it is, at first false",
+  ),
 });
 
 /** `POST /v1/namespaces/{namespace}/transfer`. */
@@ -35,6 +39,7 @@ export const Namespace = t.defineMessage("Namespace", {
     t.flag,
     "each reporter that signs there is a voice of its own; else all are one, their owner's",
   ),
+  mediator: t.withDescription(t.flag, "its keys attest transactions between other owners"),
   since: t.time,
   granted_by: t.withDescription(
     t.textOrNull,

@@ -66,8 +66,9 @@ function parseOwnedNamespace(exchange: Exchange): string {
 
 async function handleNamespaceGrant(exchange: Exchange): Promise<Reply> {
   const namespace = parseNamespace(exchange.decodedParameter());
-  const { tenant, vouched: isVouched } = parseNamespaceGrant(exchange.readDocument());
-  const to = { tenant, isVouched };
+  const grant = parseNamespaceGrant(exchange.readDocument());
+  const { tenant, vouched: isVouched, mediator: isMediator } = grant;
+  const to = { tenant, isVouched, isMediator };
   const owned = await exchange.require("namespaces").grant(namespace, to, exchange.principal);
   return exchange.document(200, owned);
 }

@@ -208,6 +208,46 @@ describe("a cosigned outcome", () => {
   });
 });
 
+describe("a mediated outcome", () => {
+  it("needs a key of a mediator whom the operator names, a third to both parties", async () => {
+    const parties = await openParties();
+    const { service } = parties;
+    const arbiter = newPair();
+    await service.register(arbiter, COURT);
+    const deal = (id: string, changes: Members = {}) =>
+      transactionOf({ transaction_id: id, outcome: 0, ...changes });
+    const reportDeal = async (id: string, changes: Members = {}) =>
+      report(
+        parties,
+        outcomeOf(await attest(arbiter, deal(id, changes)), { outcome: 0, ...changes }),
+      );
+    const refused = { status: 400, json: { code: "attestation_key_refused", errors: [REFUSED] } };
+    expect(await reportDeal("a")).toMatchObject(refused);
+    await grant(service, "court", { tenant: "court" });
+    expect(await reportDeal("a")).toMatchObject(refused);
+    await grant(service, "court", { tenant: "court", mediator: true });
+    expect(await reportDeal("a")).toMatchObject({ status: 201, json: { attested: "mediator" } });
+    expect(await reportDeal("a")).toMatchObject({ status: 200, json: { duplicate: true } });
+    // Subjects without a namespace have nobody who could cosign.
+    expect(await reportDeal("b", { subject: "a plain seller" })).toMatchObject({
+      status: 201,
+      json: { attested: "mediator" },
+    });
+    await grant(service, "court", { tenant: "court", mediator: false });
+    expect(await reportDeal("c")).toMatchObject(refused);
+    // A party is no third, named or not.
+    for (const tenant of ["sellers", "buyers"]) {
+      const { status } = await service.call("POST", "/v1/namespaces/court/transfer", {
+        tenant,
+        keep_keys: true,
+      });
+      expect(status).toBe(200);
+      await grant(service, "court", { tenant, mediator: true });
+      expect(await reportDeal("c")).toMatchObject(refused);
+    }
+  });
+});
+
 describe("an attestation", () => {
   it("is refused where its signer, audience, age or transaction is another", async () => {
     const parties = await openParties();

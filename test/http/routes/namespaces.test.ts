@@ -67,6 +67,7 @@ describe("a namespace", () => {
       tenant: "acme",
       state: "granted",
       vouched: false,
+      mediator: false,
       since: new Date(NOW_MS).toISOString(),
       granted_by: "installed-admin",
     });
