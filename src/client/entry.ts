@@ -70,6 +70,7 @@ export {
   type PrivateKeyJwk,
   signOutcome,
   type SigningKeyPair,
+  signTransaction,
 } from "./reporting/sign.ts";
 export {
   type GateCall,

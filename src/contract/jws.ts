@@ -1,7 +1,7 @@
 // The detached JWS of `X-JWS-Signature` (RFC 7515 appendix F, RFC 7797 `b64:false`) and the compact
 // JWS of an attestation and of a proof of possession of a key. Form only: one way to write each thing, a fixed set of
 // members; whose key it is and whether the signature holds is decided elsewhere.
-import { type FaultCode, ServiceFault } from "./faults.ts";
+import { ServiceFault } from "./faults.ts";
 import { isObject } from "./parse/json-object.ts";
 import { ATTESTATION_LENGTH_MAX, AUDIENCE_LENGTH_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
 import { parseJson } from "./parse/json.ts";
@@ -148,20 +148,23 @@ function parseIssuedAtMs(iat: unknown): number {
 /** Throws ServiceFault `key_proof_invalid` for anything that is not such a proof. */
 export function parseKeyProof(value: string): CompactJws {
   const form = { typ: "key-proof+jws", members: PROOF_MEMBERS, lengthMax: SIGNATURE_LENGTH_MAX };
-  return replaceFaultCode("key_proof_invalid", () => parseCompactJws(value, form).jws);
+  try {
+    return parseCompactJws(value, form).jws;
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    throw new ServiceFault("key_proof_invalid", thrown.detail);
+  }
 }
 
-/** Throws ServiceFault `attestation_malformed` for anything that is no attestation by its form. */
+/** Throws ServiceFault `signature_malformed` for anything that is no attestation by its form. */
 export function parseAttestation(value: string): AttestationJws {
-  const form = {
-    typ: "transaction+jws",
-    members: ATTESTATION_MEMBERS,
+  const [typ, members] = ["transaction+jws", ATTESTATION_MEMBERS];
+  const { jws, header } = parseCompactJws(value, {
+    typ,
+    members,
     lengthMax: ATTESTATION_LENGTH_MAX,
-  };
-  return replaceFaultCode("attestation_malformed", () => {
-    const { jws, header } = parseCompactJws(value, form);
-    return { ...jws, issuedAtMs: parseIssuedAtMs(header["iat"]) };
   });
+  return { ...jws, issuedAtMs: parseIssuedAtMs(header["iat"]) };
 }
 
 interface CompactForm {
@@ -188,16 +191,6 @@ function parseCompactJws(
     payload: decodeBase64url(payload, "the payload"),
   };
   return { jws, header };
-}
-
-/** What `parse` returns; a fault that it throws gets another code. */
-function replaceFaultCode<Result>(code: FaultCode, parse: () => Result): Result {
-  try {
-    return parse();
-  } catch (thrown) {
-    if (!(thrown instanceof ServiceFault)) throw thrown;
-    throw new ServiceFault(code, thrown.detail);
-  }
 }
 
 /** The header's members: exactly `members`, `alg`, `kid` and `aud` of their form. */

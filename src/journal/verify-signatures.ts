@@ -80,21 +80,19 @@ export class EvidenceVerifier {
     }
   }
 
-  #hasSameAttestation({ attestation }: { attestation?: unknown }, record: OutcomeRecord): boolean {
+  #hasSameAttestation(outcome: Record<string, unknown>, record: OutcomeRecord): boolean {
+    const { attestation } = outcome;
     // A release that knew of no attestations has ignored it.
     if (record.attestation === undefined || typeof attestation !== "string")
       return record.attestation === undefined;
     const { kid, signingInput, signature, payload } = parseAttestation(attestation);
     const key = this.#keys.get(kid);
-    const { transaction_id: transactionId, ...attested } = parseTransaction(parseJson(payload));
+    const attested = parseTransaction(parseJson(payload));
     return (
       key !== undefined &&
       verify(null, Buffer.from(signingInput, "latin1"), key, signature) &&
-      transactionId === record.attestation.transactionId &&
-      attested.subject === decodeAgentKey(record.subject) &&
-      attested.reporter === record.reporter &&
-      attested.outcome === record.outcome &&
-      attested.stakes === (record.reportedStakes ?? record.stakes) &&
+      attested.transaction_id === record.attestation.transactionId &&
+      ATTESTED_MEMBERS.every((name) => attested[name] === outcome[name]) &&
       attested.settled_at === record.settledAtMs
     );
   }
@@ -116,6 +114,8 @@ export class EvidenceVerifier {
   }
 }
 
+/** Compared as they are written; a time may be written in two ways. */
+const ATTESTED_MEMBERS = ["subject", "reporter", "outcome", "stakes"] as const;
 /** Stand for the names of a signed outcome, which may be of a form that is refused by now. */
 const NAMES = { subject: "agent://a/subject", reporter: "agent://a/reporter" };
 

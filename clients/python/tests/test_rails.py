@@ -176,3 +176,25 @@ def test_a_signature_names_its_key_and_covers_the_body() -> None:
     public = Ed25519PublicKey.from_public_bytes(_bytes(signer.public_jwk["x"]))
     public.verify(_bytes(signature), f'{head}.{{"a":1}}'.encode())
     assert payload == ""
+
+
+def test_an_attestation_names_its_key_and_holds_the_transaction() -> None:
+    import json
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from trustrank.signing import _bytes
+
+    signer = OutcomeSigner(generate_signing_key(), "bureau-1", now=lambda: 1_700_000_000.5)
+    transaction = {"transaction_id": "order-1", "subject": "agent://b/s", "outcome": 1}
+    head, payload, signature = signer.attest(transaction).split(".")
+    public = Ed25519PublicKey.from_public_bytes(_bytes(signer.public_jwk["x"]))
+    public.verify(_bytes(signature), f"{head}.{payload}".encode())
+    assert json.loads(_bytes(payload)) == transaction
+    assert json.loads(_bytes(head)) == {
+        "alg": "Ed25519",
+        "kid": signer.kid,
+        "typ": "transaction+jws",
+        "iat": 1_700_000_000,
+        "aud": "bureau-1",
+    }

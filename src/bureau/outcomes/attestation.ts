@@ -13,9 +13,6 @@ import type { OutcomeRecord } from "../../journal/records.ts";
 import type { ReporterKey } from "../reporters/key-registry.ts";
 import { assertKeyActive, type SignatureRules } from "../reporters/signed-body.ts";
 
-/** Weakest first: a reporter that says it is the subject's own side is not raised above that. */
-const SELF_INDEX = GRADES.indexOf("self");
-
 /**
  * Verifies the attestation that a signed outcome carries and marks the record with it; without one
  * nothing is changed. Call it after the reporter's signature was verified.
@@ -28,15 +25,16 @@ export async function attestRecord(
   request: OutcomeRequest,
   rules: SignatureRules,
 ): Promise<void> {
-  const { attestation: document } = request;
-  if (document === undefined) return;
-  const jws = parseDocument(document);
+  if (request.attestation === undefined) return;
+  const [jws, transaction] = convertFaults("attestation_malformed", () => {
+    const parsed = parseAttestation(request.attestation!);
+    return [parsed, parseTransaction(parseJson(parsed.payload))] as const;
+  });
   if (jws.audience !== rules.serviceId) {
     throw createAttestationFault("attestation_mismatch", "its `aud` is not this service");
   }
-  const transaction = parsePayload(jws.payload);
   assertSameTransaction(transaction, request);
-  const key = findAttestingKey(jws, rules);
+  const key = convertFaults("attestation_key_refused", () => findAttestingKey(jws, rules));
   const attester = selectAttester(key, request, rules.registry);
   assertFreshAttestation(jws.issuedAtMs, rules);
   const message = Buffer.from(jws.signingInput, "latin1");
@@ -46,19 +44,20 @@ export async function attestRecord(
   applyAttestation(record, attester, transaction.transaction_id);
 }
 
-/** The same; resolves with the record, or with the fault for which the row is refused. */
-export async function attestRecordOrFault(
-  record: OutcomeRecord,
+/** The same for a row of a batch: the record, or the fault for which the row is refused. */
+export function attestRow(
+  row: OutcomeRecord | ServiceFault,
   request: OutcomeRequest,
   rules: SignatureRules,
-): Promise<OutcomeRecord | ServiceFault> {
-  try {
-    await attestRecord(record, request, rules);
-    return record;
-  } catch (thrown) {
-    if (thrown instanceof ServiceFault) return thrown;
-    throw thrown;
-  }
+): OutcomeRecord | ServiceFault | Promise<OutcomeRecord | ServiceFault> {
+  if (row instanceof ServiceFault || request.attestation === undefined) return row;
+  return attestRecord(row, request, rules).then(
+    () => row,
+    (thrown: unknown) => {
+      if (thrown instanceof ServiceFault) return thrown;
+      throw thrown;
+    },
+  );
 }
 
 /** Fault of an attestation beside no signature of the reporter; undefined for a report without one. */
@@ -66,22 +65,6 @@ export function findUnsignedAttestationFault(request: OutcomeRequest): ServiceFa
   if (request.attestation === undefined) return undefined;
   const detail = "it is taken only in an outcome that its reporter signed";
   return createAttestationFault("attestation_invalid", detail);
-}
-
-function parseDocument(document: string): AttestationJws {
-  try {
-    return parseAttestation(document);
-  } catch (thrown) {
-    throw convertFault(thrown, "attestation_malformed");
-  }
-}
-
-function parsePayload(payload: Buffer): Transaction {
-  try {
-    return parseTransaction(parseJson(payload));
-  } catch (thrown) {
-    throw convertFault(thrown, "attestation_malformed");
-  }
 }
 
 /** @throws ServiceFault `attestation_mismatch` when the reporter says another thing. */
@@ -92,19 +75,16 @@ function assertSameTransaction(transaction: Transaction, request: OutcomeRequest
   throw createAttestationFault("attestation_mismatch", `its \`${other}\` is not the outcome's`);
 }
 
+/** @throws ServiceFault with a code of signatures. */
 function findAttestingKey(
   { kid, issuedAtMs }: AttestationJws,
   { registry, clock }: SignatureRules,
 ): ReporterKey {
   const key = registry.find(kid);
   if (key === undefined) {
-    throw createAttestationFault("attestation_key_refused", "no agent has registered its `kid`");
+    throw new ServiceFault("signature_key_unknown", "no agent has registered the key `kid`");
   }
-  try {
-    assertKeyActive(key, issuedAtMs, clock());
-  } catch (thrown) {
-    throw convertFault(thrown, "attestation_key_refused");
-  }
+  assertKeyActive(key, issuedAtMs, clock());
   return key;
 }
 
@@ -154,14 +134,21 @@ function assertFreshAttestation(issuedAtMs: number, rules: SignatureRules): void
 function applyAttestation(record: OutcomeRecord, attester: Attester, transactionId: string): void {
   record.attestation = { attester, transactionId };
   const claimed = record.claimedGradeIndex ?? record.gradeIndex;
-  if (claimed === SELF_INDEX || record.gradeIndex <= ATTESTED_GRADE_INDEX) return;
+  // What a reporter says to be the subject's own side is not raised above that.
+  if (GRADES[claimed] === "self" || record.gradeIndex <= ATTESTED_GRADE_INDEX) return;
   record.gradeIndex = ATTESTED_GRADE_INDEX;
   if (claimed === ATTESTED_GRADE_INDEX) delete record.claimedGradeIndex;
   else record.claimedGradeIndex = claimed;
 }
 
-function convertFault(thrown: unknown, code: AttestationFaultCode): unknown {
-  return thrown instanceof ServiceFault ? createAttestationFault(code, thrown.detail) : thrown;
+/** What `run` returns; a fault that it throws gets this code and the pointer. */
+function convertFaults<Result>(code: AttestationFaultCode, run: () => Result): Result {
+  try {
+    return run();
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    throw createAttestationFault(code, thrown.detail);
+  }
 }
 
 type AttestationFaultCode = Extract<FaultCode, `attestation_${string}`>;

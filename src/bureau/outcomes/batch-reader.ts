@@ -14,7 +14,7 @@ import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import type { OutcomeIdGenerator } from "../services.ts";
-import { attestRecord, attestRecordOrFault } from "./attestation.ts";
+import { attestRecord, attestRow } from "./attestation.ts";
 import {
   buildRecordOrFault,
   findSignerVoice,
@@ -117,12 +117,10 @@ export class OutcomeBatchReader {
     const records = parsed.map((row) => this.#readUnsignedRow(task, row, signed));
     signed.assertFresh();
     await signed.verifySignature();
-    const attest = (record: RecordOrFault, index: number) => {
-      const request = parsed[index] as OutcomeRequest;
-      if (record instanceof ServiceFault || request.attestation === undefined) return record;
-      return attestRecordOrFault(record, request, rules);
-    };
-    const rows = await awaitRowsInOrder(records.map(attest));
+    const requests = parsed as readonly OutcomeRequest[];
+    const rows = await awaitRowsInOrder(
+      records.map((row, at) => attestRow(row, requests[at]!, rules)),
+    );
     if (rows.every((row) => row instanceof ServiceFault)) return { rows, evidence: undefined };
     const { kid, jti, protectedText, signature } = signed.jws;
     const recordedAtMs = task.nowMs;

@@ -3,9 +3,8 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
-import type { OutcomeRecord } from "../../journal/records.ts";
 import type { BureauServices } from "../services.ts";
-import { attestRecordOrFault } from "./attestation.ts";
+import { attestRow } from "./attestation.ts";
 import { findEarlierBatchItems } from "./earlier-receipts.ts";
 import {
   buildRecordOrFault,
@@ -49,7 +48,11 @@ export async function recordOutcomeBatch(
     const items =
       earlier === undefined ? undefined : await findEarlierBatchItems(signed, earlier, faults);
     if (items !== undefined) return items;
-    records = await attestRows(records, rows, signed);
+    const { rules } = signed;
+    const requests = rows as readonly OutcomeRequest[];
+    records = await Promise.all(
+      records.map(async (row, at) => attestRow(row, requests[at]!, rules)),
+    );
     const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
     if (isWorthKeeping) evidenceId = await appendBatchEvidence(services, signed, nowMs);
   }
@@ -68,21 +71,6 @@ export async function recordOutcomeBatch(
       if (signed === undefined || receipt instanceof ServiceFault) return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),
-  );
-}
-
-/** The records of a signed batch, with a fault in place of each whose attestation does not hold. */
-function attestRows(
-  records: readonly (OutcomeRecord | ServiceFault)[],
-  rows: readonly (OutcomeRequest | ServiceFault)[],
-  { rules }: SignedBody,
-): Promise<(OutcomeRecord | ServiceFault)[]> {
-  return Promise.all(
-    records.map((record, index) =>
-      record instanceof ServiceFault
-        ? record
-        : attestRecordOrFault(record, rows[index] as OutcomeRequest, rules),
-    ),
   );
 }
 

@@ -1,7 +1,7 @@
 // Ed25519 signatures by the platform's WebCrypto: detached JWS over the bytes of outcomes (RFC 7515
 // appendix F with RFC 7797 `b64:false`: the body travels as it is, the signature in a header), and
 // the proof with which a key is registered.
-import type { OutcomeRequest } from "../messages.ts";
+import type { OutcomeRequest, Transaction } from "../messages.ts";
 import type { SignedOutcome } from "./outcome-batch.ts";
 import { readWallClockMs } from "../runtime.ts";
 import { createUuidV7 } from "./uuid.ts";
@@ -109,6 +109,23 @@ export async function signOutcome(
 ): Promise<SignedOutcome> {
   const body = JSON.stringify(outcome);
   return { body, signature: await signer.sign(body) };
+}
+
+/**
+ * Value of an outcome's `attestation`: by the owner of the subject's namespace or a mediator, over the
+ * members that the reporter signs too. The outcome must be reported within seven days.
+ * @throws TypeError when the keys are not Ed25519.
+ */
+export async function signTransaction(
+  transaction: Transaction,
+  { keyPair, audience, now = readWallClockMs }: OutcomeSignerOptions,
+): Promise<string> {
+  const { kid } = await exportPublicJwk(keyPair);
+  const iat = Math.floor(now() / 1000);
+  const header = { alg: "Ed25519", kid, typ: "transaction+jws", iat, aud: audience };
+  const payload = encodeBase64Url(encoder.encode(JSON.stringify(transaction)));
+  const [head, signature] = await signJws(keyPair, header, payload);
+  return `${head}.${payload}.${signature}`;
 }
 
 /** The public half in the form for the service, and its RFC 7638 thumbprint. */

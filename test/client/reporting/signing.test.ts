@@ -11,6 +11,7 @@ import {
   importSigningKey,
   type OutcomeSigner,
   signOutcome,
+  signTransaction,
 } from "../../../src/client/reporting/sign.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../../src/contract/limits.ts";
 import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
@@ -219,6 +220,29 @@ describe("many outcomes", () => {
       expect(results[0]?.receipt?.duplicate).toBe(isRepeat);
       expect(requests).toBe(requestsDue);
     }
+  });
+
+  it("weigh more where the owner of the other side signs the transaction too", async () => {
+    for (const namespace of ["buyers", "sellers"]) {
+      await service.call("PUT", `/v1/namespaces/${namespace}`, { tenant: namespace });
+    }
+    const [reporter, subject] = ["agent://buyers/one", "agent://sellers/one"];
+    const [ours, theirs] = [await generateSigningKey(), await generateSigningKey()];
+    const signs = await openClient({ agentId: reporter }).registerKey(ours);
+    const seller = openClient({ agentId: subject });
+    await seller.registerKey(theirs);
+    const settled_at = Date.now();
+    const settled = { subject, reporter, outcome: 1, stakes: 5, settled_at } as const;
+    const attestation = await signTransaction(
+      { ...settled, transaction_id: "order-1" },
+      { keyPair: theirs.keyPair, audience: await seller.serviceId() },
+    );
+    const client = openClient({ agentId: reporter, signer: signs });
+    const attested = { ...settled, grade: "counterparty", attestation } as const;
+    expect(await client.reportOutcome(attested)).toMatchObject({ attested: "cosigned" });
+    expect(await codeOf(client, { ...attested, stakes: 6 })).toBe("attestation_mismatch");
+    const [again] = await client.reportOutcomes([attested]);
+    expect(again?.receipt).toMatchObject({ duplicate: true });
   });
 
   it("stop at an outage, each saying so, and are not tried a thousand times", async () => {

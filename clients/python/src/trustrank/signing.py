@@ -66,8 +66,26 @@ class OutcomeSigner:
     def key_proof(self, nonce: str) -> str:
         """Compact JWS over a nonce of the service: proof of possession, for registering the key."""
         header = {"alg": "Ed25519", "kid": self.kid, "typ": "key-proof+jws", "aud": self._audience}
+        return self._compact(header, nonce)
+
+    def attest(self, transaction: dict[str, object]) -> str:
+        """Value of an outcome's `attestation`, by the subject's owner or a mediator.
+
+        `transaction` has `transaction_id`, and `subject`, `reporter`, `outcome`, `stakes` and
+        `settled_at` as the outcome has them. It must be reported within seven days.
+        """
+        header = {
+            "alg": "Ed25519",
+            "kid": self.kid,
+            "typ": "transaction+jws",
+            "iat": int(self._now()),
+            "aud": self._audience,
+        }
+        return self._compact(header, json.dumps(transaction, separators=(",", ":")))
+
+    def _compact(self, header: dict[str, object], text: str) -> str:
         head = _base64url(json.dumps(header, separators=(",", ":")).encode())
-        payload = _base64url(nonce.encode())
+        payload = _base64url(text.encode())
         return f"{head}.{payload}.{_base64url(self._key.sign(f'{head}.{payload}'.encode()))}"
 
 
