@@ -237,7 +237,8 @@ export class LedgerCore {
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
     this.#options.fence?.assertOwnerIfDue(nowMs);
-    const records = runs.flatMap(splitRun);
+    const { countsTransactions } = this.#state.progress;
+    const records = runs.flatMap((run) => splitRun(run, countsTransactions));
     markRepeats(records, (identity) => this.#state.guard.find(identity));
     this.#reserve.checkSpace();
     if (this.#reserve.space.isLow) markBulkRefused(records);

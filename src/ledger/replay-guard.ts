@@ -86,8 +86,15 @@ const BATCH_CONTENT = Buffer.from("batch\n");
 const ASSESSED_SCOPE = Buffer.from("\u0001assessed");
 const NO_IDENTITIES: readonly GuardedIdentity[] = [];
 
-/** Identities by which the record in the frame at `at` is recognised as a repeat. */
-export function listGuardedIdentities(bytes: Buffer, at: number): readonly GuardedIdentity[] {
+/**
+ * Identities by which the record in the frame at `at` is recognised as a repeat; the attested
+ * transaction is one where it `countsTransactions`.
+ */
+export function listGuardedIdentities(
+  bytes: Buffer,
+  at: number,
+  countsTransactions: boolean,
+): readonly GuardedIdentity[] {
   const kind = readFrameKind(bytes, at);
   if (kind === FRAME_KINDS.evidence) {
     const batch = decodeBatchEvidence(bytes, at);
@@ -103,7 +110,7 @@ export function listGuardedIdentities(bytes: Buffer, at: number): readonly Guard
   const parts = readOutcomeReplayParts(bytes, at);
   const proof = readOutcomeProofBytes(bytes, at);
   const signer = proof === undefined ? undefined : readSignedIdentity(proof);
-  const transaction = readTransactionReplayParts(bytes, at);
+  const transaction = countsTransactions ? readTransactionReplayParts(bytes, at) : undefined;
   if (parts === undefined && signer === undefined && transaction === undefined)
     return NO_IDENTITIES;
   const identities: GuardedIdentity[] = [];
@@ -151,13 +158,14 @@ export function createPendingRecord(
   };
 }
 
-export function splitRun(run: FrameRun): PendingRecord[] {
+export function splitRun(run: FrameRun, countsTransactions: boolean): PendingRecord[] {
   const records: PendingRecord[] = [];
   let batch: PendingRecord | undefined;
   let batchId: Buffer | undefined;
   let at = 0;
   while (at < run.bytes.byteLength) {
-    const record = createPendingRecord(run, at, listGuardedIdentities(run.bytes, at));
+    const identities = listGuardedIdentities(run.bytes, at, countsTransactions);
+    const record = createPendingRecord(run, at, identities);
     if (readFrameKind(run.bytes, at) === FRAME_KINDS.evidence) {
       batch = record;
       batchId = readRecordIdBytes(run.bytes, at);

@@ -90,7 +90,8 @@ export class LedgerState {
     if (id === undefined) return;
     const recordedAtMs = readRecordedAtMs(bytes, at);
     if (recordedAtMs < this.#rememberFromMs) return;
-    for (const identity of listGuardedIdentities(bytes, at))
+    const { countsTransactions } = this.progress;
+    for (const identity of listGuardedIdentities(bytes, at, countsTransactions))
       this.guard.add(identity, lsn, recordedAtMs, id);
   }
 

@@ -25,6 +25,7 @@ import {
   buildStreamMark,
   leavesMark,
   type OrderedMessage,
+  FIRST_RULES,
   MESSAGE_RULES_VERSION,
 } from "./message.ts";
 import { isBlankMessage, encodeIgnoredMessageEvent } from "./invalid-messages.ts";
@@ -138,7 +139,10 @@ export class OrderedApplier {
     const bytes = Buffer.from(message.frames);
     const mark = encodeStreamMark(buildStreamMark(generation, message));
     const run = { bytes, count: message.count };
-    const records = state.progress.isNewMessage(message) ? splitRun(run) : [];
+    // The first message tells the rules that its records are read by.
+    const countsTransactions =
+      message.seq === 1 ? message.rules !== FIRST_RULES : state.progress.countsTransactions;
+    const records = state.progress.isNewMessage(message) ? splitRun(run, countsTransactions) : [];
     markRepeats(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = isBlankMessage(message)

@@ -68,6 +68,14 @@ export class StreamProgress {
     return Math.max(this.mark?.seq ?? 0, this.#tickSeq);
   }
 
+  /**
+   * Whether an attested transaction counts once: everywhere but in a log of the first rules, whose
+   * readers of earlier releases know of none and would write another journal.
+   */
+  get countsTransactions(): boolean {
+    return this.rulesLevel !== FIRST_RULES;
+  }
+
   /** Whether a message has not been applied before under another place: logs may hold one twice. */
   isNewMessage({ origin, n }: Pick<OrderedMessage, "origin" | "n">): boolean {
     const known = this.#origins.get(origin);

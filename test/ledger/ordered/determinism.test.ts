@@ -11,7 +11,16 @@ import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
 import { LedgerCore } from "../../../src/ledger/core.ts";
 import type { CommitResult } from "../../../src/ledger/replay-guard.ts";
-import { GUARD_ENTRIES, newKey, NOW_MS, seededRandom, temporaryDirectory } from "../_fixtures.ts";
+import {
+  GUARD_ENTRIES,
+  newKey,
+  NOW_MS,
+  outcomeIdOf,
+  recordOf,
+  runOf,
+  seededRandom,
+  temporaryDirectory,
+} from "../_fixtures.ts";
 import { copyOf, messagesOf } from "./_messages.ts";
 
 const MESSAGES = messagesOf(1, 400);
@@ -133,4 +142,27 @@ test("every repeat names the first, wherever it came from", () => {
     else expect(lsn).toBe(known);
   }
   expect(firsts.size).toBeGreaterThan(50);
+});
+
+test.each([1, 2])("an attested transaction counts once only under rules above 1: %i", (rules) => {
+  const attestation = { attester: "cosigned", transactionId: "deal-1" } as const;
+  // Two senders that knew nothing of each other, and one that says another thing.
+  const messages = [0, 0, 1].map((change, index) => {
+    const outcomeId = outcomeIdOf(index + 1);
+    const { bytes, count } = runOf([recordOf(1, { outcomeId, attestation, stakes: 5 + change })]);
+    const frames = Uint8Array.from(bytes);
+    const timeMs = NOW_MS + index;
+    const place = { seq: index + 1, timeMs, origin: `node-${index}:1`, n: 1 };
+    return { ...place, count, frames, rules, isSealed: true };
+  });
+  const directory = `${temporaryDirectory()}/journal`;
+  const key = newKey();
+  const node = openNode(directory, key, NOW_MS, "node-0:1");
+  const { applied } = node.core.applyMessages(copyOf(messages));
+  expect(applied.flat().map(({ verdict }) => verdict)).toEqual(rules === 1 ? [0, 0, 0] : [0, 1, 2]);
+  const live = stateOf(node, directory);
+  node.core.close();
+  const restarted = openNode(directory, key, NOW_MS, "node-0:2");
+  expect(stateOf(restarted, directory)).toEqual(live);
+  restarted.core.close();
 });
