@@ -75,14 +75,14 @@ export const CALLS: readonly SpecificationLine[] = [
     id: "4.4-receipt",
     says: "its answer is not described",
     state: "open",
-    here: "a receipt: `outcome_id`, `position` in the evidence journal, `recorded_at`, `duplicate`, `signature` (`none`, `bureau` or `reporter`) and `claimed_grade` where the grade sent is not proved",
+    here: "a receipt: `outcome_id`, `position` in the evidence journal, `recorded_at`, `duplicate`, `signature` (`none`, `bureau` or `reporter`), `claimed_grade` where it weighs as another grade than the one sent, and `attested` where another party signed too",
     by: ["all"],
   },
   {
     id: "4.4-grades",
     says: "grades other than `counterparty` are not described",
     state: "open",
-    here: "from strongest to weakest `onchain`, `escrow`, `mediator`, `counterparty`, `self`. One above `counterparty` counts as such only by the operator's word, that of a first-party key or an import; else the outcome weighs as `counterparty`, signed or not, and `claimed_grade` keeps what was sent",
+    here: "from strongest to weakest `onchain`, `escrow`, `mediator`, `counterparty`, `self`. One above `counterparty` counts as such only by the operator's word, that of a first-party key or an import; a signed outcome that the subject's owner or a named mediator attests (`attestation`) weighs as `mediator`; else the outcome weighs as `counterparty`, signed or not, and `claimed_grade` keeps what was sent",
     by: ["all", "HTTP"],
   },
   {
