@@ -3,6 +3,8 @@
 // appends a tick. What servers tell of the log proves nothing: one that has lost the others tells it as well.
 import { FIRST_RULES, formatTickOrigin, TICK_RULES } from "../ledger/ordered/message.ts";
 import { measureAgeMs, type Moment } from "../platform/moment.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import { createStreamFullError } from "./nats-stream.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 
 /** Proofs that wait to be reached; of more, every second is given up. */
@@ -13,6 +15,15 @@ const TICK_AGE_MS = 1000;
 const TICK_RETRY_MS = 400;
 /** A tick's acknowledgement may come late, and proves its moment all the same. */
 const TICK_TIMEOUT_MS = 5000;
+
+/** Share of the log's bound that is left to ticks: a node of a full log would know no more how fresh it is. */
+const TICK_RESERVE = 1 / 32;
+
+/** @throws StreamUnavailable where only the ticks' share is left. */
+export function assertRoomBesideTicks({ bytes, bytesMax }: StreamMetrics["size"]): void {
+  if (bytesMax === 0 || bytes <= bytesMax * (1 - TICK_RESERVE)) return;
+  throw createStreamFullError(new Error(`${bytes} of ${bytesMax} bytes`));
+}
 
 interface FreshnessProof {
   readonly at: Moment;

@@ -11,12 +11,18 @@ export class ReportWatch {
   readonly #monotonic: () => number;
   #seen = new Map<string, { readonly revision: number; readonly changedMs: number }>();
 
+  readonly #awayMs: number;
+
   /** `monotonic`: ms of a clock that is never set. */
-  constructor(monotonic: () => number) {
+  constructor(monotonic: () => number, awayMs = NODE_AWAY_MS) {
     this.#monotonic = monotonic;
+    this.#awayMs = awayMs;
   }
 
-  /** Takes what the log holds now. A report that is seen for the first time counts as changed just now. */
+  /**
+   * Takes what the log holds now. A report that is seen for the first time counts as changed just now. A node whose
+   * report is gone, or was written over by somebody else, may live on: it is counted until `awayMs` after its last.
+   */
   update(reports: NodeReports): ReportAges {
     const nowMs = this.#monotonic();
     const marks = [...reports].map(([node, { revision }]) => {
@@ -25,7 +31,8 @@ export class ReportWatch {
       const isSame = before !== undefined && revision <= before.revision;
       return [node, isSame ? before : { revision, changedMs: nowMs }] as const;
     });
-    this.#seen = new Map(marks);
+    const kept = [...this.#seen].filter(([, { changedMs }]) => nowMs - changedMs <= this.#awayMs);
+    this.#seen = new Map([...kept, ...marks]);
     return this.measureAges();
   }
 

@@ -7,6 +7,7 @@ import {
   credsAuthenticator,
   errors,
   headers,
+  type Msg,
   type MsgHdrs,
   type NatsConnection,
 } from "@nats-io/transport-node";
@@ -27,6 +28,9 @@ export interface NatsServerSettings {
 }
 
 export type LogConnection = NatsConnection;
+
+/** A message that may be replied to. */
+export type RepliableMessage = Msg;
 
 /** Pause in ms between two tries of a lost connection to get back. */
 const RECONNECT_MS = 100;

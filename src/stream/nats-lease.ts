@@ -1,15 +1,12 @@
-// Leases, registers and requests to all nodes over NATS, beside the log. A lease on one piece of work is a
-// key of a bucket: the node that creates it holds it until it stops renewing it.
-import type { KeptReport, Lease, NodeReports } from "./ordered-log.ts";
-import type { LogConnection } from "./nats-connection.ts";
-import type { NodePolling } from "./applied-nodes.ts";
+// Leases over NATS, beside the log. A lease on one piece of work is a key of a bucket: the node that creates it holds it
+// until it stops renewing it. What others write there without a seal is written over.
+import { randomUUID } from "node:crypto";
+import type { Lease } from "./ordered-log.ts";
+import { isRevisionConflict } from "./retries.ts";
+import type { SealedBucket } from "./sealed-bucket.ts";
 
 /** The part of a bucket that a lease needs. */
-export interface LeaseBucket {
-  /** Rejects unless the key's newest revision is `revision`. */
-  update(key: string, value: string, revision: number): Promise<number>;
-  delete(key: string, options: { previousSeq: number }): Promise<void>;
-}
+export type LeaseBucket = Pick<SealedBucket, "counts" | "create" | "delete" | "read" | "update">;
 
 /** Renewals in the time after which a lease is lost. */
 const RENEWALS = 3;
@@ -17,23 +14,55 @@ const RENEWALS = 3;
 /** Longest time without a renewal after which another node may take a lease, in ms. */
 export const LEASE_MS = 15_000;
 
-export class NatsLease implements Lease {
+/** Undefined while another node holds it. @throws the server's error. */
+export async function acquireNatsLease(
+  bucket: LeaseBucket,
+  job: string,
+): Promise<Lease | undefined> {
+  const startedMs = performance.now();
+  const holder = randomUUID();
+  try {
+    const entry = await bucket.read(job);
+    if (entry !== undefined && bucket.counts(entry)) return undefined;
+    const token =
+      entry === undefined
+        ? await bucket.create(job, { holder })
+        : await bucket.update(job, { holder }, entry.revision);
+    return new NatsLease(bucket, { job, holder, token, startedMs });
+  } catch (error) {
+    if (isRevisionConflict(error)) return undefined;
+    throw error;
+  }
+}
+
+interface AcquiredLease {
+  readonly job: string;
+  /** Of chance: tells this lease's values from those of any other. */
+  readonly holder: string;
   readonly token: number;
+  /** Monotonic; from before the lease was asked for. */
+  readonly startedMs: number;
+}
+
+class NatsLease implements Lease {
   readonly #bucket: LeaseBucket;
-  readonly #job: string;
+  readonly #lease: AcquiredLease;
   #revision: number;
   /** Monotonic; from before the renewal was asked for. */
   #renewedMs: number;
   readonly #timer: NodeJS.Timeout;
   #isOver = false;
 
-  constructor(bucket: LeaseBucket, job: string, token: number, renewedMs: number) {
+  constructor(bucket: LeaseBucket, lease: AcquiredLease) {
     this.#bucket = bucket;
-    this.#job = job;
-    this.token = token;
-    this.#revision = token;
-    this.#renewedMs = renewedMs;
+    this.#lease = lease;
+    this.#revision = lease.token;
+    this.#renewedMs = lease.startedMs;
     this.#timer = setInterval(() => void this.#renew(), LEASE_MS / RENEWALS).unref();
+  }
+
+  get token(): number {
+    return this.#lease.token;
   }
 
   get isHeld(): boolean {
@@ -49,79 +78,32 @@ export class NatsLease implements Lease {
     clearInterval(this.#timer);
     if (!this.isHeld) return;
     this.#isOver = true;
-    await this.#bucket.delete(this.#job, { previousSeq: this.#revision }).catch(() => undefined);
+    await this.#bucket.delete(this.#lease.job, this.#revision);
   }
 
   async #renew(): Promise<void> {
     const startedMs = performance.now();
-    try {
-      this.#revision = await this.#bucket.update(this.#job, String(this.token), this.#revision);
+    const { job, holder, token } = this.#lease;
+    const update = async (revision: number) => {
+      this.#revision = await this.#bucket.update(job, { holder, token }, revision);
       this.#renewedMs = startedMs;
+    };
+    try {
+      await update(this.#revision);
     } catch (error) {
-      if (!isRevisionConflict(error)) return;
-      this.#isOver = true;
-      clearInterval(this.#timer);
+      // Without an answer the next renewal asks again.
+      if (isRevisionConflict(error)) await this.#settleConflict(update).catch(() => undefined);
     }
   }
-}
 
-/** Whether a key of a bucket has another revision than was expected. */
-export function isRevisionConflict(error: unknown): boolean {
-  return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
-}
-
-const WRONG_LAST_SEQUENCE = 10_071;
-
-export class NatsPolling implements NodePolling {
-  readonly #connection: Pick<LogConnection, "requestMany" | "subscribe">;
-  readonly #subject: string;
-
-  constructor(connection: Pick<LogConnection, "requestMany" | "subscribe">, subject: string) {
-    this.#connection = connection;
-    this.#subject = subject;
+  /** A value that does not count, or an own one whose acknowledgement was lost, is written over; any other ends the lease. */
+  async #settleConflict(update: (revision: number) => Promise<void>): Promise<void> {
+    const { job, holder } = this.#lease;
+    const entry = await this.#bucket.read(job);
+    const isOwn = entry?.value["holder"] === holder;
+    if (entry !== undefined && (isOwn || !this.#bucket.counts(entry)))
+      return update(entry.revision);
+    this.#isOver = true;
+    clearInterval(this.#timer);
   }
-
-  async collectReplies(question: string, countMax: number, ms: number): Promise<readonly string[]> {
-    const replies: string[] = [];
-    const wanted = { strategy: "count", maxMessages: countMax, maxWait: ms } as const;
-    for await (const message of await this.#connection.requestMany(
-      this.#subject,
-      question,
-      wanted,
-    )) {
-      if (message.data.byteLength > 0) replies.push(message.string());
-    }
-    return replies;
-  }
-
-  serveReplies(reply: (question: string) => Promise<string | undefined>): void {
-    this.#connection.subscribe(this.#subject, {
-      callback: (_error, message) => {
-        void reply(message.string()).then((text) => text !== undefined && message.respond(text));
-      },
-    });
-  }
-}
-
-/** The part of a bucket that is needed to read all of it. */
-interface ReadableBucket {
-  keys(): Promise<AsyncIterable<string>>;
-  get(key: string): Promise<{
-    readonly operation: string;
-    readonly revision: number;
-    readonly created: Date;
-    json(): unknown;
-  } | null>;
-}
-
-/** Current reports of a bucket, by node. */
-export async function readKeptReports(bucket: ReadableBucket): Promise<NodeReports> {
-  const found = new Map<string, KeptReport>();
-  for await (const key of await bucket.keys()) {
-    const entry = await bucket.get(key);
-    if (entry === null || entry.operation !== "PUT") continue;
-    const { revision, created } = entry;
-    found.set(key, { told: entry.json(), revision, keptMs: created.getTime() });
-  }
-  return found;
 }

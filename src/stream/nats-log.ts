@@ -1,15 +1,10 @@
-// The ordered log on NATS JetStream. The only file that imports its client.
-import {
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-} from "@nats-io/jetstream";
-import { type KV, Kvm } from "@nats-io/kv";
+// The ordered log on NATS JetStream, and what stands beside it: registers of nodes and leases, the stream of decisions.
+import { Kvm } from "@nats-io/kv";
 import {
   buildRulesMessage,
   MESSAGE_RULES_VERSION,
   type OutgoingMessage,
+  SEALED_RULES,
   TICK_RULES,
 } from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
@@ -30,13 +25,17 @@ import {
   type LogConnection,
   type NatsServerSettings,
 } from "./nats-connection.ts";
+import { findGenerations, formatStreamName, readMessage } from "./nats-generations.ts";
+import { acquireNatsLease, LEASE_MS } from "./nats-lease.ts";
+import { NatsPolling } from "./nats-polling.ts";
 import {
-  isRevisionConflict,
-  LEASE_MS,
-  NatsLease,
-  readKeptReports,
-  NatsPolling,
-} from "./nats-lease.ts";
+  type JetStreamClient,
+  type JetStreamManager,
+  openJetStream,
+  openJetStreamManager,
+  openMessageSource,
+  REQUEST_MS,
+} from "./nats-jetstream.ts";
 import {
   type DeliveredMessage,
   encodeMessageHeaders,
@@ -52,9 +51,16 @@ import {
   computeMajoritySilenceMs,
 } from "./nats-stream.ts";
 import { type NameHolder, NodeName } from "./node-name.ts";
+import { ReportRegister } from "./report-register.ts";
 import { hasOlderNode } from "./reports.ts";
 import { type ClusterSecret, LogSeals } from "./seal.ts";
-import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./retries.ts";
+import { SealedBucket } from "./sealed-bucket.ts";
+import {
+  isRevisionConflict,
+  retryUntilAvailable,
+  pause,
+  wrapAsStreamUnavailable,
+} from "./retries.ts";
 
 export interface NatsSettings extends NatsServerSettings {
   /** Prefix of the names of stream, subject and buckets. */
@@ -73,11 +79,8 @@ export interface NatsSettings extends NatsServerSettings {
   readonly log: (event: string, detail: string) => void;
 }
 
-const REQUEST_MS = 2000;
 /** Pause in ms between two tries of the same message. */
 const RETRY_MS = 100;
-const CONSUME_BYTES = 8 * 1024 * 1024;
-const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
 const DECISION_BYTES = 4 * 1024 ** 3;
 const REPORT_TTL_MS = 7 * 86_400_000;
@@ -119,8 +122,11 @@ class NatsLog implements NatsOrderedLog {
   #connection: LogConnection | undefined;
   #client!: JetStreamClient;
   #manager!: JetStreamManager;
-  #leases!: KV;
-  #nodes!: KV;
+  #leases!: SealedBucket;
+  /** Undefined where nothing may be made and there is none. */
+  #reports: ReportRegister | undefined;
+  #isSealDemanded = false;
+  inventedGenerations: readonly number[] = [];
   #nodeName: NodeName | undefined;
   #isClosed = false;
   readonly #stopFollowers = new Set<() => void>();
@@ -134,31 +140,65 @@ class NatsLog implements NatsOrderedLog {
     const connection = await retryUntilAvailable(() => connectToServers(this.#settings));
     this.#connection = connection;
     this.link.watch(connection);
-    this.polling = new NatsPolling(connection, `${name}.applied`);
-    this.#client = jetstream(connection, { timeout: REQUEST_MS });
-    this.#manager = await retryUntilAvailable(() =>
-      jetstreamManager(connection, { timeout: REQUEST_MS }),
-    );
-    const { beginsAfter } = this.#settings;
-    const newest = await retryUntilAvailable(() => this.#findNewestGeneration());
-    this.generation =
-      beginsAfter === undefined ? Math.max(1, newest) : Math.max(newest, beginsAfter) + 1;
-    this.#stream = `${name}_p0_g${this.generation}`;
+    this.#client = openJetStream(connection);
+    this.#manager = await retryUntilAvailable(() => openJetStreamManager(connection));
+    const replicas = Math.min(REPLICAS_MAX, servers.length);
+    const nodes = await this.#openBucket(`${name}_nodes`, REPORT_TTL_MS, replicas);
+    this.#reports = nodes && new ReportRegister(nodes);
+    await retryUntilAvailable(() => this.#selectGeneration());
+    this.#stream = formatStreamName(name, this.generation);
     this.#subject = `${name}.p0.g${this.generation}`;
     const { secret } = this.#settings;
     this.#seals = secret && new LogSeals(secret, name, this.generation);
-    const replicas = Math.min(REPLICAS_MAX, servers.length);
+    this.polling = new NatsPolling({
+      connection,
+      subject: `${name}.applied`,
+      seals: this.#seals,
+      isSealDemanded: () => this.#isSealDemanded,
+    });
     await retryUntilAvailable(() => this.#openStream(replicas));
-    const buckets = new Kvm(this.#client);
-    const open = async (bucket: string, ttl: number) => {
-      // One that is there is taken as it is: its copies may have been raised since.
-      const isThere = await this.#findStreamConfig(`KV_${bucket}`);
-      if (isThere !== undefined || this.#settings.onlyReads) return buckets.open(bucket);
-      return buckets.create(bucket, { replicas, storage: "file", history: 1, ttl });
-    };
-    this.#nodes = await retryUntilAvailable(() => open(`${name}_nodes`, REPORT_TTL_MS));
-    this.#leases = await retryUntilAvailable(() => open(`${name}_leases`, LEASE_MS));
+    this.#leases = (await this.#openBucket(`${name}_leases`, LEASE_MS, replicas))!;
     await retryUntilAvailable(() => this.#beginOrProveLog());
+  }
+
+  /** One that is there is taken as it is: its copies may have been raised since. */
+  #openBucket(bucket: string, ttl: number, replicas: number): Promise<SealedBucket | undefined> {
+    const { name, secret, onlyReads } = this.#settings;
+    const seals = secret && new LogSeals(secret, name);
+    const isSealDemanded = () => this.#isSealDemanded;
+    const buckets = new Kvm(this.#client);
+    return retryUntilAvailable(async () => {
+      const isThere = (await this.#findStreamConfig(`KV_${bucket}`)) !== undefined;
+      if (!isThere && onlyReads) return undefined;
+      const options = { replicas, storage: "file", history: 1, ttl } as const;
+      const kept = await (isThere ? buckets.open(bucket) : buckets.create(bucket, options));
+      return new SealedBucket(kept, { name: bucket, seals, isSealDemanded });
+    });
+  }
+
+  async #selectGeneration(): Promise<void> {
+    const { name, secret, beginsAfter, log } = this.#settings;
+    const reported = (await this.#reports?.readGenerations()) ?? new Set();
+    const found = await findGenerations({ manager: this.#manager, name, secret, reported });
+    this.inventedGenerations = found.invented;
+    if (found.invented.length > 0) {
+      const detail = `no node of this cluster has written generation ${found.invented.join(", ")} of the log: ${found.newest} is followed`;
+      log("stream_generation_invented", detail);
+    }
+    let generation = Math.max(1, found.newest);
+    if (beginsAfter !== undefined) {
+      generation = Math.max(found.newest, beginsAfter) + 1;
+      while (found.isThere(generation)) generation++;
+    }
+    this.generation = generation;
+  }
+
+  get unsealedReports(): readonly string[] {
+    return this.#reports?.unsealed ?? [];
+  }
+
+  demandSeals(): void {
+    this.#isSealDemanded = true;
   }
 
   /**
@@ -167,36 +207,30 @@ class NatsLog implements NatsOrderedLog {
    */
   async #beginOrProveLog(): Promise<void> {
     const { secret, onlyReads = false, beginsAfter } = this.#settings;
-    if (secret === undefined || onlyReads || beginsAfter !== undefined) return;
+    if (secret === undefined || beginsAfter !== undefined) return;
     const { state } = await this.#readStreamInfo();
     if (state.messages > 0) {
-      const first = await this.#manager.streams.getMessage(this.#stream, { seq: state.first_seq });
-      const refusal = describeOtherKey(first?.header, secret.key);
-      if (refusal !== undefined) throw new ClusterRefused(refusal);
+      const first = await readMessage(this.#manager, this.#stream, state.first_seq, this.#seals);
+      const refusal = describeOtherKey(first?.origin ?? "", secret.key);
+      if (refusal !== undefined && !onlyReads) throw new ClusterRefused(refusal);
+      if (first?.isSealed === true && first.rules >= SEALED_RULES) this.demandSeals();
+      // Nodes say in sealed reports which rules are in force.
+      await this.readReports();
       return;
     }
-    if (state.last_seq > 0 || hasOlderNode(await readKeptReports(this.#nodes))) return;
+    if (onlyReads || state.last_seq > 0 || hasOlderNode(await this.readReports())) return;
     const { key } = secret;
     const message = buildRulesMessage({ rules: MESSAGE_RULES_VERSION, key }, 0);
     const headers = encodeMessageHeaders(message, this.#subject, this.#seals);
     try {
       const expect = { lastSequence: 0 };
       await this.#client.publish(this.#subject, message.frames, { headers, expect });
+      this.demandSeals();
     } catch (error) {
       // Another node has begun it meanwhile: its key is compared.
       if (!isRevisionConflict(error)) throw error;
       await this.#beginOrProveLog();
     }
-  }
-
-  /** Of the streams that are there; 0 where there is none. */
-  async #findNewestGeneration(): Promise<number> {
-    const prefix = `${this.#settings.name}_p0_g`;
-    let newest = 0;
-    for await (const name of this.#manager.streams.names()) {
-      if (name.startsWith(prefix)) newest = Math.max(newest, Number(name.slice(prefix.length)));
-    }
-    return newest;
   }
 
   async #findStreamConfig(stream: string) {
@@ -239,8 +273,7 @@ class NatsLog implements NatsOrderedLog {
       replicas: Math.min(REPLICAS_MAX, servers.length),
       client: this.#client,
       manager: this.#manager,
-      source: async (stream, from) =>
-        openMessageSource(await connectToServers(this.#settings), stream, from),
+      source: (stream, from) => openMessageSource(this.#settings, stream, from),
     });
   }
 
@@ -293,8 +326,7 @@ class NatsLog implements NatsOrderedLog {
       take,
       read: (message: DeliveredMessage) => decodeOrderedMessage(message, this.#seals),
       log: this.#settings.log,
-      source: async (next) =>
-        openMessageSource(await connectToServers(this.#settings), this.#stream, next),
+      source: (next) => openMessageSource(this.#settings, this.#stream, next),
     });
     this.#stopFollowers.add(following.stop);
     return {
@@ -333,16 +365,8 @@ class NatsLog implements NatsOrderedLog {
     await retryUntilAvailable(() => this.#manager.streams.purge(this.#stream, { seq: before }), 0);
   }
 
-  async acquireLease(job: string): Promise<Lease | undefined> {
-    const startedMs = performance.now();
-    try {
-      const token = await this.#leases.create(job, this.#settings.name);
-      return new NatsLease(this.#leases, job, token, startedMs);
-    } catch (error) {
-      // Held by another, or nobody to ask: no lease either way.
-      if (isRevisionConflict(error)) return undefined;
-      throw wrapAsStreamUnavailable(error);
-    }
+  acquireLease(job: string): Promise<Lease | undefined> {
+    return retryUntilAvailable(() => acquireNatsLease(this.#leases, job), 0);
   }
 
   async takeNodeName(
@@ -355,12 +379,12 @@ class NatsLog implements NatsOrderedLog {
     this.#nodeName = name;
   }
 
-  async publishReport(node: string, report: unknown): Promise<void> {
-    await retryUntilAvailable(() => this.#nodes.put(node, JSON.stringify(report)), 0);
+  async publishReport(node: string, report: object): Promise<void> {
+    await retryUntilAvailable(() => this.#reports!.publish(node, report), 0);
   }
 
   readReports(): Promise<NodeReports> {
-    return retryUntilAvailable(() => readKeptReports(this.#nodes), 0);
+    return retryUntilAvailable(async () => (await this.#reports?.read(this)) ?? new Map(), 0);
   }
 
   async close(): Promise<void> {
@@ -368,29 +392,6 @@ class NatsLog implements NatsOrderedLog {
     for (const end of this.#stopFollowers) end();
     await this.#nodeName?.release();
     await this.#connection?.close();
-  }
-}
-
-/** A consumer from a place on, on a connection of its own. */
-async function openMessageSource(connection: LogConnection, stream: string, from: number) {
-  const options = { timeout: REQUEST_MS };
-  try {
-    const manager = await jetstreamManager(connection, options);
-    const start = { opt_start_seq: from, deliver_policy: "by_start_sequence" } as const;
-    const consumer = await jetstream(connection, options).consumers.get(stream, start);
-    const limits = { max_bytes: CONSUME_BYTES, idle_heartbeat: HEARTBEAT_MS };
-    const messages = await consumer.consume(limits);
-    return {
-      messages,
-      lastSeq: async () => (await manager.streams.info(stream)).state.last_seq,
-      close: async () => {
-        messages.stop();
-        await connection.close();
-      },
-    };
-  } catch (error) {
-    await connection.close();
-    throw error;
   }
 }
 

@@ -157,12 +157,9 @@ export function encodeMessageHeaders(
   });
 }
 
-/** Why the log whose first message has these headers is none of this bureau key; undefined where it may be. */
-export function describeOtherKey(
-  headers: DeliveredMessage["headers"],
-  key: string,
-): string | undefined {
-  const begun = parseRulesChange(headers?.get(ORIGIN) ?? "");
+/** Why the log whose first message has this origin is none of this bureau key; undefined where it may be. */
+export function describeOtherKey(origin: string, key: string): string | undefined {
+  const begun = parseRulesChange(origin);
   if (begun === undefined || begun.key === key) return undefined;
   return `the log was begun with the bureau key ${begun.key.slice(0, 16)}…, and this node has ${key.slice(0, 16)}…: copy \`bureau.key\` from a node's data directory into this one's`;
 }

@@ -1,8 +1,8 @@
 // The name of a node in its cluster: one data directory holds it at a time, by a key of the leases' bucket that it
 // renews. The same directory takes its name again at once; another one only after the holder has ended.
-import { isRevisionConflict, LEASE_MS } from "./nats-lease.ts";
+import { LEASE_MS, type LeaseBucket } from "./nats-lease.ts";
 import { ClusterRefused } from "./ordered-log.ts";
-import { pause } from "./retries.ts";
+import { isRevisionConflict, pause } from "./retries.ts";
 
 /** Who holds a name. */
 export interface NameHolder {
@@ -11,22 +11,6 @@ export interface NameHolder {
   readonly host: string;
   /** Rises with every start over the directory. */
   readonly epoch: number;
-}
-
-interface NameEntry {
-  readonly operation: string;
-  readonly revision: number;
-  json(): unknown;
-}
-
-/** The part of a bucket that a name needs. */
-export interface NameBucket {
-  /** Rejects where the key is there. */
-  create(key: string, value: string): Promise<number>;
-  /** Rejects unless the key's newest revision is `revision`. */
-  update(key: string, value: string, revision: number): Promise<number>;
-  get(key: string): Promise<NameEntry | null>;
-  delete(key: string, options: { previousSeq: number }): Promise<void>;
 }
 
 /** Renewals in the time after which a name is free. */
@@ -38,14 +22,14 @@ const LOOK_INTERVAL_MS = 500;
 const WAIT_MS_MAX = LEASE_MS + RENEWAL_INTERVAL_MS;
 
 export class NodeName {
-  readonly #bucket: NameBucket;
+  readonly #bucket: LeaseBucket;
   readonly #key: string;
   readonly #node: string;
   readonly #holder: NameHolder;
   #revision = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(bucket: NameBucket, node: string, holder: NameHolder) {
+  constructor(bucket: LeaseBucket, node: string, holder: NameHolder) {
     this.#bucket = bucket;
     this.#key = `node.${node}`;
     this.#node = node;
@@ -81,24 +65,25 @@ export class NodeName {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    const options = { previousSeq: this.#revision };
-    await this.#bucket.delete(this.#key, options).catch(() => undefined);
+    await this.#bucket.delete(this.#key, this.#revision);
   }
 
   /** Undefined once the name is this process's; else who holds it. */
   async #tryTaking(): Promise<{ holder: NameHolder; revision: number } | undefined> {
-    const value = JSON.stringify(this.#holder);
-    const entry = await this.#bucket.get(this.#key);
-    const isFree = entry === null || entry.operation !== "PUT";
-    const holder = isFree ? undefined : (entry.json() as NameHolder);
-    const { directory, epoch } = this.#holder;
-    // Its own, of an earlier start or by a write whose answer was lost.
-    const isOwn = holder?.directory === directory && holder.epoch <= epoch;
-    if (!isFree && !isOwn) return { holder: holder!, revision: entry.revision };
+    const entry = await this.#bucket.read(this.#key);
+    // What is written there without a seal holds nothing, and is written over.
+    if (entry !== undefined && this.#bucket.counts(entry)) {
+      const holder = entry.value as unknown as NameHolder;
+      const { directory, epoch } = this.#holder;
+      // Its own, of an earlier start or by a write whose answer was lost.
+      const isOwn = holder.directory === directory && holder.epoch <= epoch;
+      if (!isOwn) return { holder, revision: entry.revision };
+    }
     try {
-      this.#revision = isFree
-        ? await this.#bucket.create(this.#key, value)
-        : await this.#bucket.update(this.#key, value, entry.revision);
+      this.#revision =
+        entry === undefined
+          ? await this.#bucket.create(this.#key, this.#holder)
+          : await this.#bucket.update(this.#key, this.#holder, entry.revision);
       return undefined;
     } catch (error) {
       if (!isRevisionConflict(error)) throw error;
@@ -110,8 +95,7 @@ export class NodeName {
 
   async #renew(lost: (detail: string) => void): Promise<void> {
     try {
-      const value = JSON.stringify(this.#holder);
-      this.#revision = await this.#bucket.update(this.#key, value, this.#revision);
+      this.#revision = await this.#bucket.update(this.#key, this.#holder, this.#revision);
     } catch (error) {
       // Without an answer the next renewal asks again.
       if (!isRevisionConflict(error)) return;

@@ -117,8 +117,15 @@ export interface OrderedLog {
   /** Undefined while another node holds it. */
   acquireLease(job: string): Promise<Lease | undefined>;
   /** Tells the others of this node. */
-  publishReport(node: string, report: unknown): Promise<void>;
+  publishReport(node: string, report: object): Promise<void>;
+  /** Those that count. */
   readReports(): Promise<NodeReports>;
+  /** Nodes in whose name stood, when reports were last read, one that does not count: without a valid seal, or an old one. */
+  readonly unsealedReports: readonly string[];
+  /** Higher generations of the log that no node of this cluster has written. */
+  readonly inventedGenerations: readonly number[];
+  /** From now on reports, leases, names and replies count only with a valid seal: the log's rules say so. */
+  demandSeals(): void;
   close(): Promise<void>;
 }
 

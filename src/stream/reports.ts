@@ -57,21 +57,28 @@ export interface ClusterView {
   readonly ages: ReportAges;
   /** Nodes whose reports no release like this one has made. */
   readonly strangers?: readonly string[];
+  /** Nodes in whose name stands a report that does not count: without a valid seal, or an old one written again. */
+  readonly unsealed?: readonly string[];
+  /** Higher generations of the log that no node of this cluster has written. */
+  readonly inventedGenerations?: readonly number[];
 }
+
+type ViewedLog = Pick<
+  OrderedLog,
+  "generation" | "inventedGenerations" | "readReports" | "readState" | "unsealedReports"
+>;
 
 /**
  * Without a watch the ages are those of a single look.
  * @throws StreamUnavailable when no server answers.
  */
-export async function readClusterView(
-  log: Pick<OrderedLog, "generation" | "readReports" | "readState">,
-  watch?: ReportWatch,
-): Promise<ClusterView> {
+export async function readClusterView(log: ViewedLog, watch?: ReportWatch): Promise<ClusterView> {
   const [state, found] = await Promise.all([log.readState(), log.readReports()]);
   const ages = watch?.update(found) ?? measureKeptAges(found, state.toldMs ?? 0);
   const reports = listReadableReports(found);
   const strangers = [...found].flatMap(([node, { told }]) => (isNodeReport(told) ? [] : [node]));
-  return { generation: log.generation, state, reports, ages, strangers };
+  const { generation, unsealedReports: unsealed, inventedGenerations } = log;
+  return { generation, state, reports, ages, strangers, unsealed, inventedGenerations };
 }
 
 function listReadableReports(found: NodeReports): ClusterView["reports"] {

@@ -31,6 +31,13 @@ export function wrapAsStreamUnavailable(cause: unknown): StreamUnavailable {
   });
 }
 
+/** Whether a key of a bucket, or a stream, has another revision than was expected. */
+export function isRevisionConflict(error: unknown): boolean {
+  return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
+}
+
+const WRONG_LAST_SEQUENCE = 10_071;
+
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

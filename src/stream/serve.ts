@@ -18,8 +18,7 @@ import { LogAvailability } from "./availability.ts";
 import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import { IgnoredMessageReporter } from "./ignored-messages.ts";
 import { JobLeases } from "./leases.ts";
-import { FreshnessProofs } from "./freshness.ts";
-import { createStreamFullError } from "./nats-stream.ts";
+import { assertRoomBesideTicks, FreshnessProofs } from "./freshness.ts";
 import type { StreamEvent } from "./stream-event.ts";
 import type { AppendObserver, LogFollowing, LogState, OrderedLog } from "./ordered-log.ts";
 import { CheckpointHistory, type NodeReport, readClusterView } from "./reports.ts";
@@ -71,15 +70,6 @@ export interface StreamServeOptions {
   readonly closed: () => void;
 }
 
-/** Share of the log's bound that is left to ticks: a node of a full log would know no more how fresh it is. */
-const TICK_RESERVE = 1 / 32;
-
-/** @throws StreamUnavailable where only the ticks' share is left. */
-function assertRoomBesideTicks({ bytes, bytesMax }: StreamMetrics["size"]): void {
-  if (bytesMax === 0 || bytes <= bytesMax * (1 - TICK_RESERVE)) return;
-  throw createStreamFullError(new Error(`${bytes} of ${bytesMax} bytes`));
-}
-
 /** Serves until the ledger closes. Returns at once. */
 export function serveStream(options: StreamServeOptions): void {
   new StreamServer(options).start();
@@ -123,7 +113,7 @@ class StreamServer {
       readAfter: () => this.#readAfter(),
       acknowledged: (at, seq) => this.#recordAcknowledged(at, seq),
     });
-    this.#agreement = new AgreementMonitor(options.figures, options.tell);
+    this.#agreement = new AgreementMonitor(options);
     this.#retention = new LogRetention(options);
     this.#ignored = new IgnoredMessageReporter({
       ...options,
@@ -225,7 +215,7 @@ class StreamServer {
 
   #follow({ from, last, rules }: ToStream & { kind: "follow" }): void {
     const { log, figures } = this.#options;
-    this.#proofs.rules = rules;
+    this.#setRules(rules);
     this.#following?.stop();
     this.#resume();
     this.#followedFrom = from;
@@ -233,6 +223,11 @@ class StreamServer {
     this.#unappliedBytes = 0;
     figures.followCount++;
     this.#following = log.follow(from, (message) => this.#handToLedger(message), last);
+  }
+
+  #setRules(rules: number): void {
+    this.#proofs.rules = rules;
+    if (rules >= SEALED_RULES) this.#options.log.demandSeals();
   }
 
   /** Waits while the ledger has enough to do. */
@@ -267,7 +262,7 @@ class StreamServer {
 
   #recordApplied({ seq, lsn, chain, table, rules }: AppliedMessage): void {
     const { figures } = this.#options;
-    this.#proofs.rules = rules;
+    this.#setRules(rules);
     figures.appliedMessages += Math.max(0, seq - this.#appliedSeq);
     figures.applied = seq;
     const isFirst = this.#lastCommit.chain === "";

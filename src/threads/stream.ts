@@ -81,7 +81,7 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
       segments,
       log: note,
     });
-    const watch = new ReportWatch(readMonotonicMs);
+    const watch = new ReportWatch(readMonotonicMs, rest.awayMs);
     const read = log.readReports.bind(log);
     const askLivingNodes = async () => {
       // As the log has them now: one that has joined since the last look is asked as well.

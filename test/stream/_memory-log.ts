@@ -50,6 +50,9 @@ export class MemoryLog implements OrderedLog {
   rules = FIRST_RULES;
   /** First place that is kept. */
   first = 1;
+  unsealedReports: readonly string[] = [];
+  readonly inventedGenerations: readonly number[] = [];
+  isSealDemanded = false;
   readonly #followers = new Set<Follower>();
   readonly #reports = new Map<string, KeptReport>();
   readonly #timeMs: number;
@@ -154,6 +157,10 @@ export class MemoryLog implements OrderedLog {
   trim(before: number): Promise<void> {
     this.first = Math.max(this.first, before);
     return Promise.resolve();
+  }
+
+  demandSeals(): void {
+    this.isSealDemanded = true;
   }
 
   acquireLease(): Promise<Lease | undefined> {

@@ -7,7 +7,13 @@ import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { computeTableHash } from "../../src/engine/table-hash.ts";
-import { compareChains, compareTables, readClusterView } from "../../src/stream/reports.ts";
+import { AgreementMonitor } from "../../src/stream/agreement.ts";
+import {
+  compareChains,
+  compareTables,
+  type NodeReport,
+  readClusterView,
+} from "../../src/stream/reports.ts";
 import { ReportWatch } from "../../src/stream/living-nodes.ts";
 import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream } from "../../src/stream/serve.ts";
@@ -116,4 +122,29 @@ test("a table that differs is told where it is seen, and its end too", async () 
   await report();
   expect(nodes[0]!.events.at(-1)).toMatchObject({ event: "cluster_tables_agree" });
   expect(nodes[0]!.figures.tablesDiffer).toBe(false);
+});
+
+test("who stands in the register without a seal is named once for each change, and not more than once a minute", () => {
+  const told: string[] = [];
+  let nowMs = 0;
+  const monitor = new AgreementMonitor({
+    figures: new StreamMetrics(),
+    monotonic: () => nowMs,
+    tell: ({ detail }) => void told.push(detail),
+  });
+  const own = { checkpoints: [] } as unknown as NodeReport;
+  const look = (...unsealed: string[]) =>
+    monitor.compareReports("one", own, {
+      generation: 1,
+      state: { firstSeq: 1, lastSeq: 1, leader: "n0" },
+      reports: [],
+      ages: new Map(),
+      unsealed,
+    });
+  for (const names of [["x"], ["x"], ["x", "y"]]) look(...names);
+  expect(told).toEqual([expect.stringMatching(/names `x`$/)]);
+  nowMs += 60_000;
+  const many = Array.from({ length: 1000 }, (_, index) => `n${index}`);
+  look(...many);
+  expect(told[1]).toMatch(/`n7` and 992 more$/);
 });

@@ -2,6 +2,7 @@
 import { connect, headers } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  buildRulesMessage,
   MESSAGE_RULES_VERSION,
   type OrderedMessage,
   parseRulesChange,
@@ -64,6 +65,52 @@ describe("on one server", needs("nats-server"), () => {
     // A copy is sealed: its origin and number tell that it is a repeat.
     const sealed = [true, true, true, false, false, false, false, false];
     expect(taken.map(({ isSealed }) => isSealed)).toEqual(sealed);
+  });
+
+  test("a generation that no node has written is passed over and named, also by what begins the next one", async () => {
+    const name = "invented";
+    await servers.open({ name, secret: SECRET });
+    const connection = await connect({ servers: servers.addresses });
+    const invent = async (generation: string) => {
+      const subject = `${name}.p0.g${generation}`;
+      const config = { name: `${name}_p0_g${generation}`, subjects: [subject], storage: "file" };
+      await connection.request(
+        `$JS.API.STREAM.CREATE.${name}_p0_g${generation}`,
+        JSON.stringify(config),
+      );
+      const carried = headers();
+      carried.set("Tr-Origin", `rules:2:${OTHER.key}`);
+      carried.set("Tr-Seal", await sealOf(servers, `${name}_p0_g1`, 1));
+      await connection.request(subject, "", { headers: carried, timeout: APPEND_MS });
+    };
+    for (const generation of ["2", "7", "9e9", "99999999999999999999"]) await invent(generation);
+    const told: string[] = [];
+    const note = (event: string, detail: string) => void told.push(`${event}: ${detail}`);
+    const again = await servers.open({ name, secret: SECRET, log: note });
+    expect([again.generation, again.inventedGenerations]).toEqual([1, [7, 2]]);
+    expect(told).toEqual([
+      expect.stringMatching(/^stream_generation_invented: .* 7, 2 of the log/),
+    ]);
+    const next = await servers.open({ name, secret: SECRET, beginsAfter: 1 });
+    expect(next.generation).toBe(3);
+    // Empty as yet, it is no node's.
+    expect((await servers.open({ name, secret: SECRET })).generation).toBe(1);
+    const level = { rules: MESSAGE_RULES_VERSION, key: SECRET.key };
+    await next.append(buildRulesMessage(level, 0), APPEND_MS);
+    expect((await servers.open({ name, secret: SECRET })).generation).toBe(3);
+    await connection.close();
+  });
+
+  test("a sealed report proves a generation of strays; where nothing proves any, the highest is followed", async () => {
+    const name = "strays";
+    for (const beginsAfter of [0, 1]) {
+      const log = await servers.open({ name, beginsAfter });
+      await log.append(messageOf(1), APPEND_MS);
+    }
+    const log = await servers.open({ name, secret: SECRET });
+    expect(log.generation).toBe(2);
+    await log.publishReport("one", { generation: 1 });
+    expect((await servers.open({ name, secret: SECRET })).generation).toBe(1);
   });
 });
 

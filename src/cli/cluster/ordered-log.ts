@@ -1,4 +1,6 @@
 // The log of a cluster as the commands open it.
+import { existsSync } from "node:fs";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
 import type { OutputFlags } from "../output.ts";
 import { deriveLogSecret, loadBureauKey } from "../../journal/signing-key.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
@@ -29,6 +31,12 @@ export function requireClusterConfig(flags: ClusterFlags): ClusterConfig {
 export function loadClusterSecret(path: string): ClusterSecret {
   const key = loadBureauKey(path, false).publicKey.toString("hex");
   return { secret: deriveLogSecret(path), key };
+}
+
+/** Of a data directory; undefined where it has no bureau key: without one no seal can be checked. */
+export function findClusterSecret(dataDir: string): ClusterSecret | undefined {
+  const { bureauKey } = resolveDataPaths(dataDir);
+  return existsSync(bureauKey) ? loadClusterSecret(bureauKey) : undefined;
 }
 
 /** Opens the log for one piece of work. @throws CommandFailure with the log's sentence. */

@@ -3,7 +3,12 @@ import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
 import { KEPT_MESSAGES_MIN, computeTrim } from "../../stream/retention.ts";
 import { print, printJson } from "../output.ts";
-import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./ordered-log.ts";
+import {
+  type ClusterFlags,
+  findClusterSecret,
+  requireClusterConfig,
+  withOrderedLog,
+} from "./ordered-log.ts";
 
 export interface TrimFlags extends ClusterFlags {
   /** Messages that stay behind the slowest node. */
@@ -13,8 +18,9 @@ export interface TrimFlags extends ClusterFlags {
 }
 
 /** Exits with 1, and has removed nothing, where some node may still need what would go. */
-export async function trimClusterLog(flags: TrimFlags): Promise<void> {
+export async function trimClusterLog(dataDir: string, flags: TrimFlags): Promise<void> {
   const config = requireClusterConfig(flags);
+  const secret = findClusterSecret(dataDir);
   const keep =
     flags.keep === undefined
       ? (config.keepMessages ?? KEPT_MESSAGES_MIN)
@@ -22,7 +28,7 @@ export async function trimClusterLog(flags: TrimFlags): Promise<void> {
   const without = flags.without?.split(",").map((node) => node.trim()) ?? [];
   const { before, from, slowest } = await withOrderedLog(
     config,
-    { onlyReads: true },
+    { onlyReads: true, secret },
     async (log) => {
       const view = await readClusterView(log);
       const unknown = without.find(

@@ -13,8 +13,9 @@ export function addClusterCommands(program: Command): void {
     )
     .addOption(buildSettingOption(SETTINGS.config))
     .addOption(buildSettingOption(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.showClusterStatus(flags));
+    .action((flags) => commands.showClusterStatus(resolveDataAccess(flags).dataDir, flags));
   cluster
     .command("restore")
     .description(
@@ -44,8 +45,9 @@ export function addClusterCommands(program: Command): void {
     .option("--without <nodes>", "nodes that are gone for good, with commas: nobody waits for them")
     .addOption(buildSettingOption(SETTINGS.config))
     .addOption(buildSettingOption(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.trimClusterLog(flags));
+    .action((flags) => commands.trimClusterLog(resolveDataAccess(flags).dataDir, flags));
   addUpgradeCommands(cluster);
   cluster
     .command("repair")

@@ -31,7 +31,7 @@ import {
 } from "../failure.ts";
 import { adviseServerCheck, logWhileWaiting, waitUntilCaughtUp } from "./catch-up.ts";
 import { ChangePropagation } from "./propagation.ts";
-import { buildClusterOverview } from "./overview.ts";
+import { buildClusterOverview, listSealProblems } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-config.ts";
 import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
@@ -58,6 +58,8 @@ export interface OpenCluster {
   readonly figures: StreamMetrics;
   /** What the last look at the whole cluster has found; undefined before the first. */
   overview(): ClusterState | undefined;
+  /** Of that look: what somebody else has written beside the log. */
+  warnings(): readonly string[];
   /**
    * Resolves once everything that stood in the log at this moment is applied.
    * @throws CommandFailure when the log turns out to be another, or to lack what comes next, or after
@@ -135,6 +137,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
       lost ??= new CommandFailure(why, exitCode);
     },
     effect,
+    warnings: () => (seen === undefined ? [] : listSealProblems(seen.view)),
     overview: () => seen && describeSeenView(config.name, seen),
     caughtUp: () => waitUntilCaughtUp({ ...config, figures, log, findFailure: () => lost }),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),

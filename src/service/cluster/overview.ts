@@ -1,5 +1,6 @@
 // A cluster as an operator is told of it: the log, its nodes by their reports, and what is wrong.
 import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster/state.ts";
+import { formatNodeNames } from "../../stream/agreement.ts";
 import {
   type ClusterView,
   compareChains,
@@ -29,6 +30,7 @@ export function buildClusterOverview(
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
   const problems = [
     ...listLogProblems(view),
+    ...listSealProblems(view),
     ...nodes.flatMap((node) => listNodeProblems(node, view)),
     ...(chains.diverged === undefined ? [] : [describeDivergence("journals", chains.diverged)]),
     ...(tables.diverged === undefined ? [] : [describeDivergence("agent tables", tables.diverged)]),
@@ -61,6 +63,26 @@ export function buildClusterOverview(
     },
     nodes,
   };
+}
+
+/** What somebody else has written beside the log, and what none of this cluster's nodes has begun. */
+export function listSealProblems({
+  unsealed = [],
+  inventedGenerations = [],
+}: ClusterView): string[] {
+  const advice = "somebody else has the credentials of the log's servers";
+  const problems: string[] = [];
+  if (unsealed.length > 0) {
+    const names = formatNodeNames(unsealed);
+    problems.push(`reports in the names ${names} carry no valid seal and do not count: ${advice}`);
+  }
+  if (inventedGenerations.length > 0) {
+    const numbers = inventedGenerations.join(", ");
+    problems.push(
+      `no node of this cluster has written generation ${numbers} of the log: ${advice}`,
+    );
+  }
+  return problems;
 }
 
 function describeClusterNode(

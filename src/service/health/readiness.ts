@@ -120,7 +120,7 @@ interface HealthProbeSources {
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly signedCounter: Pick<SignedCounter, "counts">;
   /** Undefined where the process is the whole bureau. */
-  readonly cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined;
+  readonly cluster: Pick<OpenCluster, "figures" | "node" | "link" | "warnings"> | undefined;
 }
 
 /** An archive that does not follow, or that held another history; the service needs none of it. */
@@ -178,6 +178,7 @@ export function createHealthProbe(
     const health = checkReadiness(ledger, [
       ...warnings(),
       ...along.warnings,
+      ...(parts.cluster?.warnings() ?? []),
       ...listIgnoredMessageWarnings(parts.cluster?.figures, clock.now()),
     ]);
     const reasons = [...health.reasons, ...along.reasons];

@@ -184,8 +184,19 @@ describe("viewOf", () => {
       generation: 1,
       readState: () => Promise.resolve(STATE),
       readReports: () => Promise.resolve(found),
+      unsealedReports: ["f"],
+      inventedGenerations: [7],
     };
-    const { reports } = await readClusterView(log);
-    expect(reports.map(([node]) => node)).toEqual(["a"]);
+    const view = await readClusterView(log);
+    expect(view.reports.map(([node]) => node)).toEqual(["a"]);
+    const { problems, is_sound: isSound } = buildClusterOverview("prod", view, {
+      atMs: NOW,
+      sinceMs: 0,
+    });
+    expect(isSound).toBe(false);
+    expect(problems).toEqual([
+      expect.stringMatching(/^reports in the names `f` carry no valid seal.*credentials/),
+      expect.stringMatching(/^no node of this cluster has written generation 7 /),
+    ]);
   });
 });
