@@ -295,6 +295,11 @@ class WasmReader implements EngineReader {
     return new TableHeader(this.#memory, this.#exports).readTableUse();
   }
 
+  /** Bytes of the table's whole memory; it grows by doubling and never shrinks. */
+  get memoryBytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
   get agentCount(): number {
     const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_ROW_COUNT, 1);
     return Atomics.load(count, 0);
@@ -305,7 +310,13 @@ class WasmReader implements EngineReader {
 export type TableReader = EngineReader &
   Pick<
     WasmReader,
-    "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce" | "readTableUse"
+    | "scoreRange"
+    | "rebind"
+    | "legWords"
+    | "baseRate"
+    | "areStandingsInForce"
+    | "readTableUse"
+    | "memoryBytes"
   >;
 
 /** Opens a reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */

@@ -1,12 +1,15 @@
 // Piscina pool: threads for work that costs more than a hop between threads. Bounded in every
 // direction; only the worker file and its caller know the tasks.
 import { availableParallelism } from "node:os";
+import type { Worker } from "node:worker_threads";
 import { FixedQueue, Piscina } from "piscina";
 
 /** Tasks waiting for a thread before new ones are refused. */
 const QUEUE_MAX = 256;
 
 export interface PoolOptions {
+  /** Of its threads, in metrics. */
+  name: string;
   /** Absolute URL of the worker module. */
   filename: string;
   workerData: unknown;
@@ -59,6 +62,15 @@ export function transferResult<Result extends object>(
 const isThreadFlag = (flag: string): boolean =>
   /^--(conditions|disable-warning|import)=/.test(flag);
 
+/** Names of the open pools: Piscina gives its threads none. */
+const openPools = new Map<Piscina, string>();
+
+/** Name of the open pool that a thread belongs to. */
+export function findPoolName(worker: Worker): string | undefined {
+  for (const [pool, name] of openPools) if (pool.threads.includes(worker)) return name;
+  return undefined;
+}
+
 /** Starts the threads at once, so that no request pays for it, or as many as are asked for. */
 export function openPool(options: PoolOptions): Pool {
   const threads = options.threads ?? computeDefaultThreads();
@@ -79,6 +91,7 @@ export function openPool(options: PoolOptions): Pool {
     execArgv: [...process.execArgv.filter(isThreadFlag), "--no-experimental-require-module"],
     closeTimeout: 5000,
   });
+  openPools.set(piscina, options.name);
   return {
     run(task, transfer = [], signal) {
       if (piscina.queueSize >= QUEUE_MAX) return Promise.reject(new PoolBusy("the pool is full"));
@@ -90,6 +103,6 @@ export function openPool(options: PoolOptions): Pool {
     get queueLength() {
       return piscina.queueSize;
     },
-    close: () => piscina.close(),
+    close: () => piscina.close().finally(() => openPools.delete(piscina)),
   };
 }

@@ -43,6 +43,7 @@ export interface ListenersParts {
   /** In which they find the quotas of tenants. */
   readonly quotaMemory: SharedArrayBuffer;
   readonly scorer: BatchScorer | undefined;
+  readonly memory: { sample(): Promise<void> };
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
   /** Sink of requests that further threads watch. */

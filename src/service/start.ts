@@ -19,10 +19,12 @@ import { Console, createConsoleLink } from "../http/console/console.ts";
 import { KaizenReportLinks, SharedReportLinks } from "../http/access/report-links.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { collectMetrics } from "./health/metrics.ts";
+import { MemorySampler } from "./health/memory.ts";
 import { buildServiceStatus } from "./health/status.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import { openSignedCounter, type SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
+import { ThreadHeaps } from "../platform/thread-heaps.ts";
 import { type LearningServices, openLearning } from "./learning.ts";
 import { openReporters, type ReporterServices } from "./reporters.ts";
 import type { WebhookThreadClient } from "../threads/webhooks/thread-client.ts";
@@ -90,6 +92,7 @@ async function openService(
   closers: Closer[],
 ): Promise<Service> {
   const subscribers = new ChangeBroadcaster();
+  const heaps = openThreadHeaps(closers);
   const clock = openClock(log, closers);
   const ground = await openStorage({ config, log, onFatal, closers, subscribers, clock });
   const { claim, keyring, decisions, evidence } = ground;
@@ -110,7 +113,8 @@ async function openService(
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   const signedCounter = openSignedCounter(ground, closers);
-  const opened = { scorer, reporting, webhooks, signedCounter };
+  const memory = openMemorySampler(ground, heaps);
+  const opened = { scorer, reporting, webhooks, signedCounter, memory };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
@@ -141,6 +145,22 @@ async function openService(
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),
   };
+}
+
+/** Before any thread starts: it sees those alone that start later. */
+function openThreadHeaps(closers: Closer[]): ThreadHeaps {
+  const heaps = new ThreadHeaps();
+  closers.push(() => heaps.close());
+  return heaps;
+}
+
+function openMemorySampler({ store, evidence }: ServiceStorage, heaps: ThreadHeaps): MemorySampler {
+  const { engine, sources } = evidence;
+  const wasmBytes = () => ({
+    table: engine.memoryBytes,
+    texts: sources.vault.memory.grounding.buffer.byteLength,
+  });
+  return new MemorySampler({ heaps, store, wasmBytes });
 }
 
 function openReporting(
@@ -226,6 +246,7 @@ interface ServiceParts extends ServiceStorage, LearningServices, Metering, Reque
   reporting: ReporterServices;
   webhooks: WebhookThreadClient;
   signedCounter: SignedCounter;
+  memory: MemorySampler;
 }
 
 function buildHttpDependencies(

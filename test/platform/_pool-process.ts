@@ -3,6 +3,7 @@
 import { openPool } from "../../src/platform/pool.ts";
 
 const options = {
+  name: "echo",
   filename: new URL("./_echo-worker.ts", import.meta.url).href,
   workerData: undefined,
   threads: 2,

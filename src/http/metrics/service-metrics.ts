@@ -102,6 +102,36 @@ export const SERVICE_METRICS = {
     "above 0.8: its end is near; 1 or more: paid reads are refused with 429",
     "tenant",
   ),
+  thread_heap_used_bytes: defineGauge(
+    "JavaScript heap in use by thread, uncollected garbage included; threads of one pool or name together; read every 10 s, as are the next four",
+    "its lows rise for hours while what the service holds does not",
+    "thread",
+  ),
+  thread_heap_committed_bytes: defineGauge(
+    "JavaScript heap that is committed, by thread",
+    "",
+    "thread",
+  ),
+  thread_external_bytes: defineGauge(
+    "array buffers and other memory outside the heap that a thread's objects hold; memory that threads share counts in each",
+    "rises for hours",
+    "thread",
+  ),
+  wasm_memory_bytes: defineGauge(
+    "WebAssembly memory that threads share: the agent table and the index of registered texts",
+    "doubles with the agents",
+    "memory",
+  ),
+  store_memory_bytes: defineGauge(
+    "memory that DuckDB counts against `TRUSTRANK_STORE_MEMORY_MB`, by its own tag; `base_table` is its cache of rows, which fills to the limit",
+    "tags other than `base_table` near the limit for minutes",
+    "tag",
+  ),
+  resident_memory_bytes: defineGauge(
+    "resident memory of the process by kind (Linux); `anonymous` holds heaps, allocators, WebAssembly and DuckDB",
+    "near the limit of the container",
+    "kind",
+  ),
   clock_lead_seconds: defineGauge(
     "lead of the system's clock over the service's; 0 while it is followed",
     "not 0: set the clock right",

@@ -42,7 +42,12 @@ async function runCredibilityOnPool(
   task: CredibilityTask,
   signal: AbortSignal,
 ): Promise<CredibilityResult> {
-  const pool = openPool({ filename: WORKER, workerData: undefined, threads: 1 });
+  const pool = openPool({
+    name: "credibility",
+    filename: WORKER,
+    workerData: undefined,
+    threads: 1,
+  });
   try {
     return await pool.run<CredibilityTask, CredibilityResult>(task, [], signal);
   } finally {

@@ -78,7 +78,7 @@ async function runOnOwnThread<Task, Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   const workerData: KaizenWorkerData = { progress };
-  const pool = openPool({ filename, workerData, threads: 1 });
+  const pool = openPool({ name: "kaizen", filename, workerData, threads: 1 });
   try {
     return await pool.run<Task, Result>(task, [], signal);
   } finally {

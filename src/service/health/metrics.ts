@@ -35,6 +35,7 @@ export interface MetricSources {
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly webhooks: { readonly figures: WebhookMetrics | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenMetrics } } };
+  readonly memory: { figures(): MetricValues };
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures"> | undefined;
   /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
@@ -67,6 +68,7 @@ export function collectMetrics(parts: MetricSources): MetricValues {
       { labels: ["texts"], value: sources.waiting },
     ],
     ...collectUsageMetrics(parts),
+    ...parts.memory.figures(),
     clock_lead_seconds: Math.round(clock.leadMs / MS_PER_S),
     clock_confirmed: clock.isConfirmed ? 1 : 0,
     ...collectStreamMetrics(parts.cluster?.figures, clock.now()),

@@ -6,6 +6,8 @@ import type { OpenLedger } from "../../ledger/client.ts";
 import type { OpenStore } from "../../store/client.ts";
 
 const SAMPLE_MS = 1000;
+/** Looks from one reading of memory to the next. */
+const MEMORY_EVERY = 10;
 
 export interface SeriesSamplerOptions {
   readonly front: { pulses(): Promise<readonly SeriesCounts[]> };
@@ -14,6 +16,7 @@ export interface SeriesSamplerOptions {
   };
   readonly store: Pick<OpenStore, "status">;
   readonly series: Pick<SeriesBuffer, "take">;
+  readonly memory: { sample(): Promise<void> };
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -29,10 +32,13 @@ export function openSeriesSampler({
   ledger,
   store,
   series,
+  memory,
   clock,
 }: SeriesSamplerOptions): SeriesSampler {
   let isAsking = false;
+  let lookCount = 0;
   const look = async () => {
+    if (lookCount++ % MEMORY_EVERY === 0) void memory.sample();
     if (isAsking) return;
     isAsking = true;
     try {

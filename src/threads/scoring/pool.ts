@@ -103,7 +103,7 @@ function openScoringThreads(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
   const nextSlot = new Int32Array(new SharedArrayBuffer(4));
   nextSlot[0] = FIRST_POOL_READER_SLOT;
   const workerData: ScoringWorkerData = { ...shared, nextSlot };
-  return openPool({ filename: WORKER, workerData });
+  return openPool({ name: "scoring", filename: WORKER, workerData });
 }
 
 type BatchSideEffectSinks = Pick<ScoringPoolOptions, "assessments" | "onAsked">;

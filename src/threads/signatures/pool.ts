@@ -53,7 +53,13 @@ export class SignaturePool {
     this.#threads = threads;
     this.#keyEvents = [...keyEvents];
     const threadsAtOnce = INITIAL_THREADS;
-    this.#pool = openPool({ filename: WORKER, workerData: undefined, threads, threadsAtOnce });
+    this.#pool = openPool({
+      name: "signatures",
+      filename: WORKER,
+      workerData: undefined,
+      threads,
+      threadsAtOnce,
+    });
   }
 
   /** Signatures and batches that wait for a thread. */

@@ -25,7 +25,7 @@ export function startIndexing(vaultMemory: VaultMemory, log: Log): () => Promise
   const worth = Math.ceil(count / TEXTS_PER_THREAD);
   const threads = Math.min(worth, availableParallelism(), THREADS_MAX);
   const workerData: IndexingWorkerData = { vaultMemory };
-  const pool = openPool({ filename: WORKER, workerData, threads });
+  const pool = openPool({ name: "indexing", filename: WORKER, workerData, threads });
   const startedAt = performance.now();
   const run = async () => {
     const tasks = Array.from({ length: threads }, () =>

@@ -30,7 +30,8 @@ export interface AssessingPool {
 export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
   const workerData: AssessingWorkerData = { vaultMemory };
   let pool: Pool | undefined;
-  const warm = () => (pool ??= openPool({ filename: WORKER, workerData, threads: 1 }));
+  const warm = () =>
+    (pool ??= openPool({ name: "texts", filename: WORKER, workerData, threads: 1 }));
   const run = <Result>(task: AssessingTask): Promise<Result> => {
     return warm().run<AssessingTask, Result>(task).catch(throwAsFault);
   };

@@ -12,6 +12,7 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
   let nowMs = 1_700_000_000_000;
   let answer = Promise.withResolvers<readonly SeriesCounts[]>();
   let askedCount = 0;
+  let memoryCount = 0;
   const sampler = openSeriesSampler({
     front: {
       pulses: () => {
@@ -22,6 +23,11 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
     ledger: { position: () => 12, figures: new LedgerMetrics() },
     store: { status: () => ({ ...INITIAL_STORE_STATE, appliedLsn: 9 }) },
     series,
+    memory: {
+      sample: async () => {
+        memoryCount += 1;
+      },
+    },
     clock: () => nowMs,
   });
   await sampler.look();
@@ -43,4 +49,8 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
     let_through: [1],
     store_lag_records: [3],
   });
+  // Memory is read at every tenth look: at the first, and at one of the next seven.
+  expect(memoryCount).toBe(1);
+  for (let at = 0; at < 7; at++) await sampler.look();
+  expect(memoryCount).toBe(2);
 });
