@@ -2,6 +2,7 @@
 import type { StreamState } from "../../contract/schemas/series.ts";
 import type { MetricValues } from "../../http/metrics/metric-values.ts";
 import type { StreamMetrics } from "../../stream/metrics.ts";
+import type { OpenStore } from "../../store/client.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 
 /** Age of a node's answers that is worth a word. */
@@ -38,16 +39,66 @@ export function checkClusterLag(
 /** Time in ms for which a message that was passed over is worth a word. */
 const IGNORED_WARNED_MS = 86_400_000;
 
-/** Of messages that no node of this cluster has sealed; none where the process is the whole bureau. */
-export function listIgnoredMessageWarnings(
-  figures: Pick<StreamMetrics, "ignored"> | undefined,
-  nowMs: number,
-): string[] {
-  const { count, seq, atMs } = figures?.ignored ?? { count: 0, seq: 0, atMs: 0 };
-  if (count === 0 || nowMs - atMs > IGNORED_WARNED_MS) return [];
-  return [
-    `${count} messages of the cluster's log were passed over, the newest at message ${seq} (${new Date(atMs).toISOString()}): not from a node of this cluster, see the log's \`stream_message_ignored\``,
-  ];
+interface IgnoredMessages {
+  readonly count: number;
+  /** Place of the newest, and its time in epoch ms. */
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+const NONE_IGNORED: IgnoredMessages = { count: 0, seq: 0, atMs: 0 };
+
+/**
+ * Messages of the last day that were passed over, by the audit trail: a restart does not forget them. Read in the
+ * background whenever readiness is asked for and there may be more; until then what this process has seen counts.
+ */
+export class IgnoredMessageHistory {
+  readonly #store: Pick<OpenStore, "queryTrusted" | "status">;
+  readonly #figures: Pick<StreamMetrics, "ignored"> | undefined;
+  #stored = NONE_IGNORED;
+  /** Messages that this process had seen at the last reading; negative before the first. */
+  #seenCount = -1;
+  #isReading = false;
+
+  /** Without figures the process is the whole bureau: nothing is read or told. */
+  constructor(
+    store: Pick<OpenStore, "queryTrusted" | "status">,
+    figures: Pick<StreamMetrics, "ignored"> | undefined,
+  ) {
+    this.#store = store;
+    this.#figures = figures;
+  }
+
+  /** `nowMs` in epoch ms. */
+  listWarnings(nowMs: number): string[] {
+    const seen = this.#figures?.ignored ?? NONE_IGNORED;
+    void this.#readIfDue(seen.count, nowMs - IGNORED_WARNED_MS);
+    const { count, seq, atMs } = seen.count > this.#stored.count ? seen : this.#stored;
+    if (count === 0 || nowMs - atMs > IGNORED_WARNED_MS) return [];
+    return [
+      `${count} messages of the cluster's log were passed over, the newest at message ${seq} (${new Date(atMs).toISOString()}): not from a node of this cluster, see the log's \`stream_message_ignored\``,
+    ];
+  }
+
+  async #readIfDue(seenCount: number, sinceMs: number): Promise<void> {
+    if (this.#figures === undefined || this.#isReading || seenCount === this.#seenCount) return;
+    if (this.#store.status().isBuilding) return;
+    this.#isReading = true;
+    try {
+      const [row] = await this.#store.queryTrusted(
+        `SELECT count(*), max(CAST(detail->>'$.seq' AS BIGINT)), max(epoch_ms(recorded_at))
+         FROM audit_rows WHERE event = 'stream.message_ignored'
+         AND recorded_at >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`,
+      );
+      const [count, seq, atMs] = row!.map((value) => Number(value ?? 0));
+      this.#stored = { count: count!, seq: seq!, atMs: atMs! };
+      this.#seenCount = seenCount;
+    } catch {
+      // The store says itself what it lacks; asked again with the next look.
+    } finally {
+      this.#isReading = false;
+    }
+  }
 }
 
 /** Undefined where the process is the whole bureau. */

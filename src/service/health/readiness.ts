@@ -21,7 +21,7 @@ import type { Log } from "../../platform/log.ts";
 import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import { areSeedsInUse, type ServeConfig } from "../settings/config.ts";
-import { checkClusterLag, describeStream, listIgnoredMessageWarnings } from "./cluster-health.ts";
+import { checkClusterLag, describeStream, IgnoredMessageHistory } from "./cluster-health.ts";
 import type { SignedCounter } from "./signed-counter.ts";
 
 interface ReadinessReport {
@@ -162,6 +162,7 @@ export function createHealthProbe(
     const owners = registry.owners.listUnvouched();
     return buildUnvouchedOwnersWarning(owners, parts.signedCounter.counts);
   };
+  const ignored = new IgnoredMessageHistory(store, parts.cluster?.figures);
   const warnings = () => [
     ...listStoreWarnings(store.status(), clock.now()),
     lostKeys,
@@ -179,7 +180,7 @@ export function createHealthProbe(
       ...warnings(),
       ...along.warnings,
       ...(parts.cluster?.warnings() ?? []),
-      ...listIgnoredMessageWarnings(parts.cluster?.figures, clock.now()),
+      ...ignored.listWarnings(clock.now()),
     ]);
     const reasons = [...health.reasons, ...along.reasons];
     return { ...health, ready: reasons.length === 0, reasons, stream };

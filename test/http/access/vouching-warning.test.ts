@@ -60,7 +60,13 @@ test.each<[string, StoredKey[]]>([
 });
 
 function ownersOf(count: number): NamespaceOwner[] {
-  const state = { state: "granted", isVouched: false, sinceMs: 1, grantedBy: "k" } as const;
+  const state = {
+    state: "granted",
+    isVouched: false,
+    isMediator: false,
+    sinceMs: 1,
+    grantedBy: "k",
+  } as const;
   return Array.from({ length: count }, (_, n) => ({
     namespace: `n${n}`,
     tenant: `t${n}`,

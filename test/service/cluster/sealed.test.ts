@@ -57,7 +57,9 @@ describe("a sealed log", needs("nats-server"), () => {
     await two.kill("SIGKILL");
     const doctor = await runCommand(["doctor", "--data-dir", two.dataDir]);
     expect(doctor.stdout).toMatch(/ok +cluster log: 3 messages were passed over, the newest at/);
-    await recordOutcome(await cluster.node("two"));
+    const again = await cluster.node("two");
+    await expect.poll(() => warningsOf(again), PATIENCE).toContain("3 messages");
+    await recordOutcome(again);
     const finish = ["cluster", "upgrade", "finish", "--data-dir", one.dataDir];
     const finished = async () => (await runCommand(finish, cluster.environment)).stdout;
     await expect.poll(finished, PATIENCE).toContain("already");
