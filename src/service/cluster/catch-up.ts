@@ -10,6 +10,8 @@ import { CommandFailure, EXIT_FAILED } from "../failure.ts";
 const POLL_MS = 50;
 /** Interval in ms between two lines about a wait. */
 const LINE_INTERVAL_MS = 10_000;
+/** Messages behind the newest known from which on each one applied is progress. */
+const FAR_BEHIND_MESSAGES = 1000;
 
 export interface CatchUpOptions {
   readonly figures: StreamMetrics;
@@ -67,9 +69,9 @@ export async function logWhileWaiting<T>(
 }
 
 /**
- * Progress is a further message applied until the node has once applied the newest message it knew. From then on only a
- * proof of freshness ends the wait: other nodes append every second, and a node that cannot append itself would apply
- * their messages for ever.
+ * Progress is a further message applied, until the node has once applied the newest message it knew, and wherever it is
+ * far behind. Else only a proof of freshness ends the wait: other nodes append every second, and a node that cannot append
+ * itself would apply their messages for ever.
  */
 class CatchUpProgress {
   readonly #figures: Pick<StreamMetrics, "applied" | "known">;
@@ -85,7 +87,8 @@ class CatchUpProgress {
   /** Ms since the last progress. */
   measureStallMs(nowMs: number): number {
     const { applied, known } = this.#figures;
-    if (applied > this.#applied && !this.#hasReachedNewest) this.#progressAtMs = nowMs;
+    const isBehind = !this.#hasReachedNewest || known - applied > FAR_BEHIND_MESSAGES;
+    if (applied > this.#applied && isBehind) this.#progressAtMs = nowMs;
     this.#applied = applied;
     if (applied > 0 && applied >= known) this.#hasReachedNewest = true;
     return nowMs - this.#progressAtMs;

@@ -79,6 +79,18 @@ test("messages of other nodes are no progress once all were applied", async () =
   );
 });
 
+test("what it learns to lack later is progress as well", async () => {
+  const { figures, ended } = begin();
+  figures.known = figures.applied = 5_000_000;
+  await vi.advanceTimersByTimeAsync(59_000);
+  figures.known = 9_000_000;
+  for (let applied = 1; applied <= 5; applied++) {
+    figures.applied = 5_000_000 + applied;
+    await vi.advanceTimersByTimeAsync(59_000);
+  }
+  expect(ended).toEqual([]);
+});
+
 test("ends at once for another reason", async () => {
   const { ended, fail } = begin();
   const why = new CommandFailure("another journal", EXIT_DAMAGED);
