@@ -1,7 +1,7 @@
 // The Helm chart as a cluster: what its nodes are told is what the service takes and what its servers are, a real
 // server runs from the file it renders, and no two servers go together.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -18,14 +18,21 @@ import {
   type Values,
   RENDERER,
 } from "./_chart.ts";
+import { ROOT } from "./_read-only.ts";
 import { needs } from "../_needs.ts";
 
 const KEYS = { adminKey: { existingSecret: "admin" } };
 const cluster = (changes: Values = {}): Values => ({
   ...KEYS,
-  cluster: layered({ enabled: true, bureauKey: { existingSecret: "bureau" } }, changes),
+  cluster: layered(
+    {
+      enabled: true,
+      bureauKey: { existingSecret: "bureau" },
+      tls: { serverSecret: "log-tls", nodeSecret: "node-tls" },
+    },
+    changes,
+  ),
 });
-const TLS = { tls: { existingSecret: "tls" } };
 const isValid = new Ajv({ allowUnionTypes: true }).compile(
   JSON.parse(read("values.schema.json")) as object,
 );
@@ -36,6 +43,8 @@ test("asks for the keys that all nodes share", () => {
   expect(taken({ cluster: { enabled: true } })).toBe(false);
   expect(taken({ ...cluster(), adminKey: { existingSecret: "" } })).toBe(false);
   expect(taken(cluster({ bureauKey: { existingSecret: "" } }))).toBe(false);
+  expect(taken(cluster({ tls: { serverSecret: "" } }))).toBe(false);
+  expect(taken(cluster({ tls: { nodeSecret: "" } }))).toBe(false);
   expect(taken(cluster({ nodes: 1 }))).toBe(false);
   expect(taken(cluster({ log: { image: "nats" } }))).toBe(false);
   expect(taken({ ...cluster(), settings: { cluster_node: "a" } })).toBe(false);
@@ -51,16 +60,15 @@ describe("rendered", RENDERER, () => {
   const log = (objects: ChartObject[]) =>
     named(objects, "StatefulSet", "bureau-trustrank-log").spec;
 
-  test("is what Kubernetes' API takes, with certificates and without", () => {
-    expect(complaintsOf(render())).toBe("");
-    const whole = render(TLS);
+  test("is what Kubernetes' API takes", () => {
+    const whole = render();
     expect(complaintsOf(whole)).toBe("");
     log(whole).replicas = "3";
     expect(complaintsOf(whole)).toContain("'string' is not assignable to type 'number'");
   });
 
   test("tells its nodes of the servers that there are", () => {
-    const objects = render({ ...TLS, nodes: 5, streamGb: 8 });
+    const objects = render({ nodes: 5, streamGb: 8 });
     const { replicas, template, podManagementPolicy } = nodes(objects);
     expect([replicas, podManagementPolicy]).toEqual([5, "Parallel"]);
     const given = template.spec.containers[0].env as { name: string; value?: string }[];
@@ -87,7 +95,7 @@ describe("rendered", RENDERER, () => {
   });
 
   test("mounts every volume, and the signing key where the first start takes it from", () => {
-    const objects = render(TLS);
+    const objects = render();
     for (const { template, volumeClaimTemplates } of [nodes(objects), log(objects)]) {
       const { initContainers = [], containers, volumes } = template.spec;
       const mounts = [...initContainers, ...containers].flatMap(
@@ -141,24 +149,32 @@ describe("rendered", RENDERER, () => {
     expect(ingress[1].from[0].podSelector.matchLabels).toEqual(log(objects).selector.matchLabels);
   });
 
-  test("has a file that the server takes", needs("nats-server"), () => {
+  test("has a file that the server takes", needs("nats-server", "openssl"), () => {
     const folder = mkdtempSync(join(tmpdir(), "trustrank-chart-log-"));
     try {
-      for (const changes of [{}, TLS]) {
-        const text = named(render(changes), "ConfigMap", "bureau-trustrank-log").data![
-          "server.conf"
-        ]!;
-        expect(text).toContain("sync_interval: always");
-        expect(Number(/max_file: (\d+)$/m.exec(text)![1])).toBeGreaterThan(16 * 2 ** 30);
-        // Without the certificates' files the check of them alone fails.
-        const file = join(folder, "server.conf");
-        writeFileSync(file, text.replaceAll(/^\s*tls \{.*$/gm, ""));
-        const env = { ...process.env, SERVER_NAME: "log-0" };
-        const { stderr, status } = spawnSync(NATS_SERVER!, ["-t", "-c", file], { env });
-        expect([status, stderr.toString()]).toEqual([0, expect.stringContaining("is valid")]);
+      execFileSync("bash", [join(ROOT, "deploy/cluster-secrets.sh"), folder]);
+      const files = { "ca.crt": "ca.pem", "tls.crt": "server.pem", "tls.key": "server.key" };
+      let text = named(render(), "ConfigMap", "bureau-trustrank-log").data!["server.conf"]!;
+      for (const [name, made] of Object.entries(files)) {
+        text = text.replaceAll(`/run/secrets/log/${name}`, join(folder, made));
       }
+      expect(text).toContain("sync_interval: always");
+      expect(Number(/max_file: (\d+)$/m.exec(text)![1])).toBeGreaterThan(16 * 2 ** 30);
+      const file = join(folder, "server.conf");
+      writeFileSync(file, text);
+      const env = { ...process.env, SERVER_NAME: "log-0" };
+      const { stderr, status } = spawnSync(NATS_SERVER!, ["-t", "-c", file], { env });
+      expect([status, stderr.toString()]).toEqual([0, expect.stringContaining("is valid")]);
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  test("lets in the clients and routes that the servers' file of compose lets in", () => {
+    const chart = named(render(), "ConfigMap", "bureau-trustrank-log").data!["server.conf"]!;
+    const pattern = /verify\w*: true|users: \[.*\]/g;
+    const containers = readFileSync(join(ROOT, "deploy/nats/server.conf"), "utf8");
+    expect(chart.match(pattern)).toEqual(containers.match(pattern));
+    expect(chart.match(pattern)).toHaveLength(3);
   });
 });

@@ -1,12 +1,23 @@
 // The cluster of compose: what its nodes are told is what the service takes, its servers run from the very file
-// that they are given, prove that they sync, and let in who shows a certificate; a server that stays unwell is ended.
+// that they are given, prove that they sync, let in the certificate of a node as a client and that of a server as a route
+// and nobody else, and are joined by a node; a server that stays unwell is ended.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { connect as connectTls } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { layerSettings } from "../../src/service/settings/config-file.ts";
@@ -14,6 +25,7 @@ import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { verifyServers } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
+import { ENTRY } from "../cli/_process.ts";
 import { freePorts } from "../_ports.ts";
 import { startUntilMet } from "../stream/_meeting.ts";
 import { messageOf } from "../stream/_messages.ts";
@@ -151,70 +163,86 @@ test(
 
 const ELECTION = { timeout: WAIT_MS_MAX, interval: 200 };
 
-describe("the servers", needs("nats-server"), () => {
-  test("run from their file, sync, and take a message from a node with its certificate alone", async () => {
-    const ports = await freePorts(9);
-    const at = (index: number, which: number) => ports[index * 3 + which]!;
-    const files = [0, 1, 2].map((index) => {
-      // Names and places of the containers, on this machine.
-      let text = read("nats/server.conf")
-        .replace("0.0.0.0:4222", `127.0.0.1:${at(index, 0)}`)
-        .replace("0.0.0.0:8222", `127.0.0.1:${at(index, 1)}`)
-        .replace("0.0.0.0:6222", `127.0.0.1:${at(index, 2)}`)
-        .replace("/data", join(folder, `data-${index}`));
-      for (const other of [0, 1, 2]) {
-        text = text.replace(`nats-${other + 1}:6222`, `127.0.0.1:${at(other, 2)}`);
-      }
-      text = text.replaceAll(/\/run\/secrets\/(\w+)/g, (_, name: string) =>
-        join(folder, compose.secrets[name]!.file),
-      );
-      const file = join(folder, `${index}.conf`);
-      writeFileSync(file, text);
-      return file;
-    });
-    const monitors = [0, 1, 2].map((index) => `http://127.0.0.1:${at(index, 1)}`);
+describe("the servers", needs("nats-server", "openssl"), () => {
+  const SERVERS = [0, 1, 2];
+  let ports: number[];
+  const at = (index: number, which: number) => ports[index * 3 + which]!;
+  const addresses = () => SERVERS.map((index) => `127.0.0.1:${at(index, 0)}`);
+  const monitors = () => SERVERS.map((index) => `http://127.0.0.1:${at(index, 1)}`);
+  const certificate = (name: string, folderOf = secrets) => ({
+    caFile: join(folderOf, "ca.pem"),
+    certFile: join(folderOf, `${name}.pem`),
+    keyFile: join(folderOf, `${name}.key`),
+  });
+  const settings = (tls: ReturnType<typeof certificate>) => ({
+    servers: addresses(),
+    tls,
+    name: "test",
+    bytesMax: 64 * 1024 * 1024,
+    log: () => undefined,
+  });
+
+  /** The servers' file with names and places of the containers on this machine. */
+  function writeServerFile(name: string, own: readonly number[]): string {
+    const places = ["4222", "8222", "6222"];
+    let text = read("nats/server.conf").replace('"/data"', JSON.stringify(join(folder, name)));
+    for (const [which, place] of places.entries()) {
+      text = text.replace(`0.0.0.0:${place}`, `127.0.0.1:${own[which]}`);
+    }
+    for (const other of SERVERS) {
+      text = text.replace(`nats-${other + 1}:6222`, `localhost:${at(other, 2)}`);
+    }
+    text = text.replaceAll(/\/run\/secrets\/(\w+)/g, (_, secret: string) =>
+      join(folder, compose.secrets[secret]!.file),
+    );
+    const file = join(folder, `${name}.conf`);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  function startServer(name: string, file: string): ChildProcess {
+    const argv = ["--pdeathsig", "KILL", "--", NATS_SERVER!, "--config", file];
+    const env = { ...process.env, SERVER_NAME: name };
+    const server = spawn("setpriv", argv, { env, stdio: "ignore" });
+    started.push(server);
+    return server;
+  }
+
+  beforeAll(async () => {
+    execFileSync("bash", [join(DEPLOY, "cluster-secrets.sh"), secrets]);
+    ports = await freePorts(9);
+    const names = SERVERS.map((index) => `nats-${index + 1}`);
+    const files = names.map((name, index) =>
+      writeServerFile(name, [at(index, 0), at(index, 1), at(index, 2)]),
+    );
     let servers: ChildProcess[] = [];
     await startUntilMet({
-      monitors,
+      monitors: monitors(),
       start: () => {
-        servers = files.map((file, index) => {
-          const argv = ["--pdeathsig", "KILL", "--", NATS_SERVER!, "--config", file];
-          const env = { ...process.env, SERVER_NAME: `nats-${index + 1}` };
-          return spawn("setpriv", argv, { env, stdio: "ignore" });
-        });
-        started.push(...servers);
+        servers = names.map((name, index) => startServer(name, files[index]!));
       },
       clear: async () => {
         await Promise.all(servers.map(endNow));
-        for (const index of [0, 1, 2]) {
-          rmSync(join(folder, `data-${index}`), { recursive: true, force: true });
-        }
+        for (const name of names) rmSync(join(folder, name), { recursive: true, force: true });
       },
     });
     const isWell = async (url: string) =>
       (await fetch(`${url}/healthz`).catch(() => undefined))?.ok;
-    for (const monitor of monitors) {
-      await expect.poll(() => isWell(monitor), { timeout: 30_000, interval: 100 }).toBe(true);
+    for (const monitor of monitors()) {
+      await vi.waitFor(async () => expect(await isWell(monitor)).toBe(true), ELECTION);
     }
-    await verifyServers(monitors, MESSAGE_BYTES_MAX, (_, error) => {
+  }, 120_000);
+
+  test("run from their file, sync, and take a message from a node with its certificate alone", async () => {
+    await verifyServers(monitors(), MESSAGE_BYTES_MAX, (_, error) => {
       throw error;
     });
-    const tls = {
-      caFile: join(secrets, "ca.pem"),
-      certFile: join(secrets, "node.pem"),
-      keyFile: join(secrets, "node.key"),
-    };
-    const settings = {
-      servers: [0, 1, 2].map((index) => `127.0.0.1:${at(index, 0)}`),
-      name: "test",
-      bytesMax: 64 * 1024 * 1024,
-      log: () => undefined,
-    };
     // Healthy servers may still be electing the leader that places streams.
-    const log = await vi.waitFor(() => openNatsLog({ ...settings, tls }), ELECTION);
+    const open = () => openNatsLog(settings(certificate("node")));
+    const log = await vi.waitFor(open, ELECTION);
     expect(await log.append(messageOf(1), 10_000)).toBe(1);
     await log.close();
-    for (const index of [0, 1, 2]) {
+    for (const index of SERVERS) {
       const socket = connect(at(index, 0), "127.0.0.1");
       const [bytes] = (await once(socket, "data")) as [Buffer];
       socket.destroy();
@@ -222,4 +250,117 @@ describe("the servers", needs("nats-server"), () => {
       expect(info).toMatchObject({ tls_required: true, tls_verify: true });
     }
   });
+
+  test("refuse as a client whoever shows another certificate than a node's", async () => {
+    const others = join(folder, "others");
+    execFileSync("bash", [join(DEPLOY, "cluster-secrets.sh"), others]);
+    const { caFile } = certificate("node");
+    const foreign = { ...certificate("node", others), caFile };
+    for (const index of SERVERS) {
+      for (const tls of [certificate("server"), foreign, { caFile }]) {
+        expect(await isAdmitted(at(index, 0), tls)).toBe(false);
+      }
+      expect(await isAdmitted(at(index, 0), certificate("node"))).toBe(true);
+    }
+  });
+
+  test("refuse a node's certificate from a server that would join them", async () => {
+    const file = writeServerFile("rogue", await freePorts(3));
+    const text = readFileSync(file, "utf8");
+    writeFileSync(
+      file,
+      text.replaceAll("server.pem", "node.pem").replaceAll("server.key", "node.key"),
+    );
+    const output = join(folder, "rogue.out");
+    writeFileSync(file, `log_file: ${JSON.stringify(output)}\n${readFileSync(file, "utf8")}`);
+    const rogue = startServer("rogue", file);
+    const said = () => (existsSync(output) ? readFileSync(output, "utf8") : "");
+    await expect
+      .poll(said, { timeout: 30_000, interval: 100 })
+      .toContain("Route connection created");
+    for (const monitor of monitors()) {
+      const { routes } = (await (await fetch(`${monitor}/routez`)).json()) as {
+        routes: { remote_name: string }[];
+      };
+      const met = new Set(routes.map(({ remote_name: name }) => name));
+      expect([...met].toSorted()).not.toContain("rogue");
+      expect(met.size).toBe(2);
+    }
+    await endNow(rogue);
+  });
+
+  test("are joined by a node that has its certificate, and it records", async () => {
+    const [port] = await freePorts(1);
+    const dataDir = join(folder, "node-1");
+    mkdirSync(dataDir);
+    copyFileSync(join(secrets, "bureau.key"), join(dataDir, "bureau.key"));
+    const { caFile, certFile, keyFile } = certificate("node");
+    const adminKey = readFileSync(join(secrets, "admin-key"), "utf8").trim();
+    const argv = [ENTRY, "serve", "--port", `${port}`, "--data-dir", dataDir];
+    const node = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...argv], {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        TRUSTRANK_ADMIN_KEY: adminKey,
+        TRUSTRANK_CLUSTER: addresses().join(","),
+        TRUSTRANK_CLUSTER_MONITOR: monitors().join(","),
+        TRUSTRANK_CLUSTER_NODE: "node-1",
+        TRUSTRANK_CLUSTER_STREAM_GB: "1",
+        TRUSTRANK_CLUSTER_CA: caFile,
+        TRUSTRANK_CLUSTER_CERT: certFile,
+        TRUSTRANK_CLUSTER_KEY: keyFile,
+      },
+      stdio: "ignore",
+    });
+    started.push(node);
+    const url = `http://127.0.0.1:${port}`;
+    const body = JSON.stringify({
+      subject: "agent://shop/seller",
+      reporter: "agent://shop/buyer",
+      outcome: 1,
+      grade: "escrow",
+      stakes: 5,
+    });
+    const headers = {
+      authorization: `Bearer ${adminKey}`,
+      "content-type": "application/json",
+      "idempotency-key": "order-1",
+    };
+    const report = () =>
+      fetch(`${url}/v1/outcomes`, { method: "POST", headers, body }).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(report, { timeout: 60_000, interval: 200 }).toBeOneOf([200, 201]);
+    await endNow(node);
+  });
 });
+
+/** Whether a server answers `PING` to a client that shows this certificate, or none. */
+async function isAdmitted(
+  port: number,
+  files: { caFile: string; certFile?: string; keyFile?: string },
+): Promise<boolean> {
+  const plain = connect(port, "127.0.0.1");
+  await once(plain, "data");
+  const socket = connectTls({
+    socket: plain,
+    host: "127.0.0.1",
+    ca: readFileSync(files.caFile),
+    ...(files.certFile && { cert: readFileSync(files.certFile) }),
+    ...(files.keyFile && { key: readFileSync(files.keyFile) }),
+  });
+  socket.on("error", () => undefined);
+  const ended = new Promise<boolean>((resolve) => socket.once("close", () => resolve(false)));
+  socket.write('CONNECT {"verbose":false,"tls_required":true}\r\nPING\r\n');
+  const ponged = new Promise<boolean>((resolve) => {
+    let text = "";
+    socket.on("data", (bytes: Buffer) => {
+      text += bytes.toString();
+      if (/^(PONG|-ERR)/m.test(text)) resolve(!text.includes("-ERR"));
+    });
+  });
+  const isIn = await Promise.race([ponged, ended]);
+  socket.destroy();
+  return isIn;
+}

@@ -58,14 +58,12 @@ topologyKey: kubernetes.io/hostname
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: TRUSTRANK_CLUSTER_STREAM_GB
   value: {{ .Values.cluster.streamGb | quote }}
-{{- if .Values.cluster.tls.existingSecret }}
 - name: TRUSTRANK_CLUSTER_CA
   value: /run/secrets/log/ca.crt
 - name: TRUSTRANK_CLUSTER_CERT
   value: /run/secrets/log/tls.crt
 - name: TRUSTRANK_CLUSTER_KEY
   value: /run/secrets/log/tls.key
-{{- end }}
 {{- end -}}
 
 {{- /* Rule of a network policy: names are looked up. */ -}}
