@@ -229,7 +229,9 @@ describe("the servers", needs("nats-server", "openssl"), () => {
     const isWell = async (url: string) =>
       (await fetch(`${url}/healthz`).catch(() => undefined))?.ok;
     for (const monitor of monitors()) {
-      await vi.waitFor(async () => expect(await isWell(monitor)).toBe(true), ELECTION);
+      await vi.waitFor(async () => {
+        if (!(await isWell(monitor))) throw new Error(`${monitor} is not well`);
+      }, ELECTION);
     }
   }, 120_000);
 
