@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { hasKeyFile, KEY_FILE_MISSING_WARNING } from "../http/access/key-file.ts";
 import { openKeyring } from "../http/access/keyring.ts";
-import { buildVouchingWarning, SIGNED_COUNTS_WINDOW_MS } from "../http/access/vouching-warning.ts";
+import { buildVouchingWarning } from "../http/access/vouching-warning.ts";
 import { describeForeignKey, findForeignSigner } from "../journal/signing/signer.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
@@ -31,9 +31,9 @@ import {
   describeAcceptedLoss,
 } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
-import { describeIgnoredMessages } from "../service/ignored-messages.ts";
+import { IgnoredMessageTally } from "../service/ignored-messages.ts";
 import { describeNoReviewCosts, describeReviewCosts } from "../service/review-costs.ts";
-import { type SignerTally, tallySigners } from "../service/signers.ts";
+import { SignerTally } from "../service/signers.ts";
 import { measureTableFill } from "../service/table-fill.ts";
 import { createUnservedClaimOptions } from "./data-access.ts";
 import { print, printJson, type OutputFlags } from "./output.ts";
@@ -80,8 +80,15 @@ export async function runDoctor(
     flags.repair === true && isThere
       ? await claimAndRepairJournal(dataDir, settings.ownerWaitMs)
       : undefined;
+  const signers = new SignerTally(Date.now());
   const findings = isThere
-    ? await checkParts(paths, settings)
+    ? [
+        checkDirectory(paths),
+        checkDiskSpace(paths, settings.reserveBytes),
+        ...checkJournalAndTable(paths, settings, signers),
+        checkSigningKey(paths),
+        await checkApiKeys(paths, settings.hasSeeds, signers.owners.hasVouched()),
+      ]
     : [createSoundFinding("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true)
     printJson({
@@ -100,17 +107,6 @@ export async function runDoctor(
     `${unsound.map((each) => each.part).join(", ")}: not sound`,
     isEvidenceDamaged ? EXIT_DAMAGED : EXIT_FAILED,
   );
-}
-
-async function checkParts(paths: DataPaths, settings: DoctorSettings): Promise<DoctorFinding[]> {
-  const { findings, signers } = checkJournal(paths, settings);
-  return [
-    checkDirectory(paths),
-    checkDiskSpace(paths, settings.reserveBytes),
-    ...findings,
-    checkSigningKey(paths),
-    await checkApiKeys(paths, settings.hasSeeds, signers),
-  ];
 }
 
 interface DirectoryRepairReport extends JournalRepairReport {
@@ -258,40 +254,43 @@ function floorToMebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-interface JournalFindings {
-  readonly findings: readonly DoctorFinding[];
-  /** Undefined where the journal is not sound. */
-  readonly signers?: SignerTally;
-}
-
-/** The journal, and where it is sound, what its records give: the table, amounts, and who signs. */
-function checkJournal(
-  { root, journal, snapshots }: DataPaths,
+/** The journal, and where it is sound, the table, tenants' amounts and the signers that it gives; fills `signers`. */
+function checkJournalAndTable(
+  paths: DataPaths,
   { tableBytesMax, hasSeeds }: DoctorSettings,
-): JournalFindings {
-  if (!existsSync(journal)) {
-    const stakes = { part: "stakes", isSound: true, ...describeNoReviewCosts() };
-    return { findings: [createSoundFinding("journal", "empty"), stakes] };
+  signers: SignerTally,
+): DoctorFinding[] {
+  const stakes = { part: "stakes", isSound: true };
+  if (!existsSync(paths.journal)) {
+    return [createSoundFinding("journal", "empty"), { ...stakes, ...describeNoReviewCosts() }];
   }
   try {
-    const known = readKnownDurablePosition(diskFileLayer, root, snapshots);
-    const report = verifyJournal(diskFileLayer, journal, known);
+    const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
+    const ignored = new IgnoredMessageTally();
+    const add = (bytes: Buffer, at: number) => {
+      signers.add(bytes, at);
+      ignored.add(bytes, at);
+    };
+    const report = verifyJournal(diskFileLayer, paths.journal, known, add);
     const finding = convertJournalReport(report);
-    if (!finding.isSound) return { findings: [finding] };
-    const { detail, advice, overflow } = measureTableFill(journal, report.lsn, tableBytesMax);
-    const signers = tallySigners(journal, report.lsn, Date.now() - SIGNED_COUNTS_WINDOW_MS);
-    const ignored = describeIgnoredMessages(journal, report.lsn);
-    const findings = [
+    if (!finding.isSound) return [finding];
+    const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
+    const passedOver = ignored.describe();
+    return [
       finding,
       { part: "agent table", isSound: overflow === 0, detail, advice },
-      ...(ignored === undefined ? [] : [{ part: "cluster log", isSound: true, ...ignored }]),
-      { part: "stakes", isSound: true, ...describeReviewCosts(journal, report.lsn) },
+      ...(passedOver === undefined ? [] : [{ part: "cluster log", isSound: true, ...passedOver }]),
+      { ...stakes, ...describeReviewCosts(paths.journal, report.lsn) },
       { part: "signers", isSound: true, ...signers.describe(hasSeeds) },
     ];
-    return { findings, signers };
   } catch (error) {
-    const advice = "the journal's files must be readable";
-    return { findings: [createUnsoundFinding("journal", (error as Error).message, advice)] };
+    return [
+      createUnsoundFinding(
+        "journal",
+        (error as Error).message,
+        "the journal's files must be readable",
+      ),
+    ];
   }
 }
 
@@ -362,7 +361,7 @@ function checkSigningKey(paths: DataPaths): DoctorFinding {
 async function checkApiKeys(
   paths: DataPaths,
   hasSeeds: boolean,
-  signers: SignerTally | undefined,
+  hasVouchedOwner: boolean,
 ): Promise<DoctorFinding> {
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
@@ -371,7 +370,6 @@ async function checkApiKeys(
     if (lsn > 0 && !hasKeyFile(paths.root)) {
       return { ...createSoundFinding("API keys", "none"), advice: KEY_FILE_MISSING_WARNING };
     }
-    const hasVouchedOwner = signers?.owners.hasVouched() ?? false;
     const vouching = { keys: keyring.listStoredKeys(), hasVouchedOwner, hasSeeds };
     const advice = buildVouchingWarning(vouching, Date.now());
     return { ...createSoundFinding("API keys", `${active.length} not revoked`), advice };

@@ -113,8 +113,7 @@ export class NamespaceOwners {
 
   /** Whether an administrator vouches for any owner. */
   hasVouched(): boolean {
-    for (const { isVouched } of this.#owners.values()) if (isVouched) return true;
-    return false;
+    return [...this.#owners.values()].some(({ isVouched }) => isVouched);
   }
 
   /** By name. */

@@ -1,9 +1,7 @@
-// Messages of the cluster's log that its nodes passed over, for `doctor`, by their entries in the journal. Reads only.
+// Messages of the cluster's log that its nodes passed over, for `doctor`, by their entries in the journal.
 import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
-import { JournalReader } from "../journal/reader.ts";
 import { decodeIgnoredMessageEvent } from "../ledger/ordered/invalid-messages.ts";
 import { copyFramePayload } from "../ledger/state.ts";
-import { diskFileLayer } from "../platform/files.ts";
 
 export interface IgnoredMessagesFinding {
   readonly detail: string;
@@ -11,33 +9,31 @@ export interface IgnoredMessagesFinding {
   readonly advice: string;
 }
 
-/**
- * How many messages were passed over, and the newest, by the records up to `lsn`. Undefined for the journal of a
- * bureau that never was in a cluster.
- * @throws JournalDamaged when one of them does not verify.
- */
-export function describeIgnoredMessages(
-  journal: string,
-  lsn: number,
-): IgnoredMessagesFinding | undefined {
-  let [isOfCluster, count] = [false, 0];
-  let newest: { seq: number; atMs: number } | undefined;
-  const reader = new JournalReader(diskFileLayer, journal);
-  reader.readRecords(0, lsn, Number.POSITIVE_INFINITY, (bytes, at) => {
+/** A fold over the records of a journal, in order. */
+export class IgnoredMessageTally {
+  #isOfCluster = false;
+  #count = 0;
+  #newest: { readonly seq: number; readonly atMs: number } | undefined;
+
+  /** Takes the record in the frame at `at`. */
+  add(bytes: Buffer, at: number): void {
     const kind = readFrameKind(bytes, at);
-    if (kind === FRAME_KINDS.stream) isOfCluster = true;
+    if (kind === FRAME_KINDS.stream) this.#isOfCluster = true;
     if (kind !== FRAME_KINDS.audit) return;
     const ignored = decodeIgnoredMessageEvent(copyFramePayload(bytes, at));
     if (ignored === undefined) return;
-    count += 1;
-    newest = ignored;
-  });
-  reader.close();
-  if (newest === undefined) {
-    return isOfCluster ? { detail: "no message was passed over", advice: "" } : undefined;
+    this.#count += 1;
+    this.#newest = ignored;
   }
-  const detail = `${count} messages were passed over, the newest at message ${newest.seq} (${new Date(newest.atMs).toISOString()})`;
-  const advice =
-    "no node of this cluster has sealed them: change the credentials of the log's servers if nobody here sent them; `stream_message_ignored` in the service's log has their origins";
-  return { detail, advice };
+
+  /** How many messages, and the newest; undefined for the journal of a bureau that never was in a cluster. */
+  describe(): IgnoredMessagesFinding | undefined {
+    if (!this.#isOfCluster) return undefined;
+    if (this.#newest === undefined) return { detail: "no message was passed over", advice: "" };
+    const { seq, atMs } = this.#newest;
+    const detail = `${this.#count} messages were passed over, the newest at message ${seq} (${new Date(atMs).toISOString()})`;
+    const advice =
+      "no node of this cluster has sealed them: change the credentials of the log's servers if nobody here sent them; `stream_message_ignored` in the service's log has their origins";
+    return { detail, advice };
+  }
 }

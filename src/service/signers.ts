@@ -3,26 +3,20 @@
 import { extractKeyNamespace } from "../contract/identifiers.ts";
 import { NamespaceOwners, type RegistryEvent } from "../contract/namespaces.ts";
 import { SIGNATURES } from "../contract/vocabulary.ts";
-import { buildUnvouchedOwnersWarning } from "../http/access/vouching-warning.ts";
+import {
+  buildUnvouchedOwnersWarning,
+  SIGNED_COUNTS_WINDOW_MS,
+} from "../http/access/vouching-warning.ts";
 import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
 import {
   readOutcomeRecordedAtMs,
   readOutcomeReporter,
   readOutcomeSignatureIndex,
 } from "../journal/outcome.ts";
-import { JournalReader } from "../journal/reader.ts";
 import { isRegistryKind } from "../journal/revoked-agents.ts";
 import { copyFramePayload } from "../ledger/state.ts";
-import { diskFileLayer } from "../platform/files.ts";
 
 const SIGNED_INDEX = SIGNATURES.indexOf("reporter");
-
-/** What a command says of the owners. */
-export interface SignersDescription {
-  readonly detail: string;
-  /** Empty when nothing is to be done. */
-  readonly advice: string;
-}
 
 /** A fold over the records of a journal, in order. */
 export class SignerTally {
@@ -31,9 +25,9 @@ export class SignerTally {
   readonly #signed = new Map<string, number>();
   #total = 0;
 
-  /** Outcomes count that were recorded at `sinceMs` (epoch ms) or later. */
-  constructor(sinceMs: number) {
-    this.#sinceMs = sinceMs;
+  /** Outcomes of the 30 days up to `nowMs` (epoch ms) count. */
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs - SIGNED_COUNTS_WINDOW_MS;
   }
 
   /** Takes the record in the frame at `at`. */
@@ -50,8 +44,11 @@ export class SignerTally {
     this.#signed.set(namespace, (this.#signed.get(namespace) ?? 0) + 1);
   }
 
-  /** `hasSeeds`: credibility weighs each signer, whoever vouches for the owner. */
-  describe(hasSeeds: boolean): SignersDescription {
+  /**
+   * Empty `advice`: nothing is to be done. `hasSeeds`: credibility weighs each signer, whoever vouches
+   * for the owner.
+   */
+  describe(hasSeeds: boolean): { readonly detail: string; readonly advice: string } {
     const owners = this.owners.listUnvouched();
     const { length } = owners;
     if (length === 0) return { detail: "none that count as one voice of their tenant", advice: "" };
@@ -61,16 +58,4 @@ export class SignerTally {
     const counts = { total: this.#total, signed: this.#signed };
     return { detail, advice: buildUnvouchedOwnersWarning(owners, counts) };
   }
-}
-
-/**
- * Folds the records up to `lsn`.
- * @throws JournalDamaged when one of them does not verify.
- */
-export function tallySigners(journal: string, lsn: number, sinceMs: number): SignerTally {
-  const tally = new SignerTally(sinceMs);
-  const reader = new JournalReader(diskFileLayer, journal);
-  reader.readRecords(0, lsn, Number.POSITIVE_INFINITY, (bytes, at) => tally.add(bytes, at));
-  reader.close();
-  return tally;
 }

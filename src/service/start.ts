@@ -22,7 +22,7 @@ import { collectMetrics } from "./health/metrics.ts";
 import { MemorySampler } from "./health/memory.ts";
 import { buildServiceStatus } from "./health/status.ts";
 import { createHealthProbe } from "./health/readiness.ts";
-import { openSignedCounter, type SignedCounter } from "./health/signed-counter.ts";
+import { SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
 import { ThreadHeaps } from "../platform/thread-heaps.ts";
 import { type LearningServices, openLearning } from "./learning.ts";
@@ -239,6 +239,14 @@ function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenD
     reviews: evidence.reviews.book.listRulings(),
     onAsked: (asked) => evidence.reviews.addCalls(asked),
   });
+}
+
+function openSignedCounter({ evidence, store, clock }: ServiceStorage, closers: Closer[]) {
+  const { engine, registry } = evidence;
+  const isNeeded = () => !engine.areStandingsInForce && registry.owners.listUnvouched().length > 0;
+  const counter = new SignedCounter({ store, isNeeded, clock: clock.now });
+  closers.push(() => counter.close());
+  return counter;
 }
 
 interface ServiceParts extends ServiceStorage, LearningServices, Metering, RequestWatchParts {

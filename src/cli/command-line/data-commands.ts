@@ -4,7 +4,8 @@ import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS, USAGE_FORMATS } from "../..
 import {
   parseDataDirectory,
   parseDiskReserveBytes,
-  areSeedsInUseIn,
+  areSeedsInUse,
+  parseCredibilityConfig,
 } from "../../service/settings/config.ts";
 import { parseOwnerWaitMs, parseTableBytesMax } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
@@ -140,7 +141,7 @@ export function addDoctorCommand(program: Command): void {
       const dataDir = parseDataDirectory(flags.dataDir, readEnvironment());
       const settings = {
         reserveBytes: parseDiskReserveBytes(readEnvironment()),
-        hasSeeds: areSeedsInUseIn(readEnvironment()),
+        hasSeeds: areSeedsInUse(parseCredibilityConfig(readEnvironment())),
         tableBytesMax: parseTableBytesMax(readEnvironment()),
         ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, readEnvironment()),
       };

@@ -3,7 +3,6 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { readKeyFile } from "../../http/access/key-file.ts";
-import { SIGNED_COUNTS_WINDOW_MS } from "../../http/access/vouching-warning.ts";
 import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
@@ -65,7 +64,7 @@ export async function inspectFormats(paths: DataPaths, hasSeeds: boolean): Promi
 function inspectJournal({ journal }: DataPaths, hasSeeds: boolean): FormatPart[] {
   const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
   if (!fs.existsSync(journal)) return [createMissingPart("journal", known)];
-  const signers = new SignerTally(Date.now() - SIGNED_COUNTS_WINDOW_MS);
+  const signers = new SignerTally(Date.now());
   const add = (bytes: Buffer, at: number) => signers.add(bytes, at);
   const formats = readJournalFormats(diskFileLayer, journal, add);
   return [

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
-import { areSeedsInUseIn, parseServeConfig } from "../../service/settings/config.ts";
+import { areSeedsInUse, parseServeConfig } from "../../service/settings/config.ts";
 import { readEnvironment } from "../environment.ts";
 import { printJson, printTable, type OutputFlags } from "../output.ts";
 import { type FormatPart, inspectFormats } from "./format-parts.ts";
@@ -14,10 +14,8 @@ const FAILING_EFFECTS: ReadonlySet<string> = new Set(["refuses", "passes over"])
 /** @throws CommandFailure when this release cannot read all of it. */
 export async function checkUpgrade(dataDir: string, flags: OutputFlags): Promise<void> {
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
-  const parts = [
-    ...(await inspectFormats(resolveDataPaths(dataDir), hasSeeds())),
-    inspectSettings(),
-  ];
+  const { hasSeeds, ...settings } = inspectSettings();
+  const parts = [...(await inspectFormats(resolveDataPaths(dataDir), hasSeeds)), settings];
   const refused = parts.filter(({ outlook }) => FAILING_EFFECTS.has(outlook));
   const release = readPackageVersion();
   if (flags.json === true) {
@@ -37,23 +35,14 @@ export async function checkUpgrade(dataDir: string, flags: OutputFlags): Promise
   throw new CommandFailure(`this release cannot read all of it: ${names}`);
 }
 
-/** By the settings; none where they are not readable, which `inspectSettings` reports. */
-function hasSeeds(): boolean {
-  try {
-    return areSeedsInUseIn(readEnvironment());
-  } catch {
-    return false;
-  }
-}
-
 /** The settings as `serve` would read them, of the same environment and file. */
-function inspectSettings(): FormatPart {
+function inspectSettings(): FormatPart & { readonly hasSeeds: boolean } {
   const part = { part: "settings", known: "those of `trustrank config check`" };
   try {
-    parseServeConfig({ sample: true }, readEnvironment());
-    return { ...part, found: "each can be meant", outlook: "reads", detail: "" };
+    const hasSeeds = areSeedsInUse(parseServeConfig({ sample: true }, readEnvironment()));
+    return { ...part, found: "each can be meant", outlook: "reads", detail: "", hasSeeds };
   } catch (error) {
     const detail = (error as Error).message;
-    return { ...part, found: "not readable", outlook: "refuses", detail };
+    return { ...part, found: "not readable", outlook: "refuses", detail, hasSeeds: false };
   }
 }

@@ -3,8 +3,6 @@
 import { HOUR_MS } from "../../contract/units.ts";
 import { SIGNED_COUNTS_WINDOW_MS, type SignedCounts } from "../../http/access/vouching-warning.ts";
 import type { OpenStore } from "../../store/client.ts";
-import type { Closer } from "../closers.ts";
-import type { ServiceStorage } from "../storage.ts";
 
 /** How soon after an owner without a voucher appears its outcomes are counted. */
 const LOOK_INTERVAL_MS = 5000;
@@ -21,7 +19,7 @@ export interface SignedCounterOptions {
 export class SignedCounter {
   readonly #options: SignedCounterOptions;
   readonly #timer: NodeJS.Timeout;
-  #isCounting = false;
+  /** Infinite while the store counts. */
   #dueMs = 0;
   #counts: SignedCounts | undefined;
 
@@ -39,34 +37,18 @@ export class SignedCounter {
   async look(): Promise<void> {
     const { store, isNeeded, clock } = this.#options;
     const nowMs = clock();
-    if (this.#isCounting || nowMs < this.#dueMs || store.status().isBuilding || !isNeeded()) return;
-    this.#isCounting = true;
-    try {
-      this.#counts = await countSigned(store, nowMs - SIGNED_COUNTS_WINDOW_MS);
-      // Shares of nothing are not worth an hour: the first outcomes may come now.
-      this.#dueMs = nowMs + (this.#counts.total === 0 ? RETRY_INTERVAL_MS : HOUR_MS);
-    } catch {
-      this.#dueMs = nowMs + RETRY_INTERVAL_MS;
-    } finally {
-      this.#isCounting = false;
-    }
+    if (nowMs < this.#dueMs || store.status().isBuilding || !isNeeded()) return;
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    const counts = await countSigned(store, nowMs - SIGNED_COUNTS_WINDOW_MS).catch(() => undefined);
+    this.#counts = counts ?? this.#counts;
+    // Shares of nothing are not worth an hour: the first outcomes may come now.
+    const isWorthAnHour = counts !== undefined && counts.total > 0;
+    this.#dueMs = nowMs + (isWorthAnHour ? HOUR_MS : RETRY_INTERVAL_MS);
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
-}
-
-/** Counts from now on, until the service ends. */
-export function openSignedCounter(
-  { evidence, store, clock }: Pick<ServiceStorage, "evidence" | "store" | "clock">,
-  closers: Closer[],
-): SignedCounter {
-  const { engine, registry } = evidence;
-  const isNeeded = () => !engine.areStandingsInForce && registry.owners.listUnvouched().length > 0;
-  const counter = new SignedCounter({ store, isNeeded, clock: clock.now });
-  closers.push(() => counter.close());
-  return counter;
 }
 
 async function countSigned(
@@ -77,12 +59,7 @@ async function countSigned(
     `SELECT if(signed_by = 'reporter', reporter_namespace, NULL) AS namespace, count(*)
      FROM outcome_rows WHERE recorded_at >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))
      GROUP BY namespace`,
-  )) as [string | null, number | bigint][];
-  const signed = new Map<string, number>();
-  let total = 0;
-  for (const [namespace, count] of rows) {
-    total += Number(count);
-    if (namespace !== null) signed.set(namespace, Number(count));
-  }
-  return { total, signed };
+  )) as [string | null, number][];
+  const signed = rows.filter((row): row is [string, number] => row[0] !== null);
+  return { total: rows.reduce((sum, [, count]) => sum + count, 0), signed: new Map(signed) };
 }

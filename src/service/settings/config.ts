@@ -222,11 +222,6 @@ export function areSeedsInUse(config: Pick<ServeConfig, "isCredibilityWanted" | 
   return config.seeds !== undefined && config.isCredibilityWanted !== false;
 }
 
-/** The same from the environment. @throws InvalidSetting */
-export function areSeedsInUseIn(environment: Environment): boolean {
-  return areSeedsInUse(parseCredibilityConfig(environment));
-}
-
 /** Bound of the agent table's heap, in bytes. @throws InvalidSetting */
 export function parseTableBytesMax(environment: Environment): number {
   return convertMebibytesToTableBytes(readSetting("tableMb", undefined, environment));
