@@ -160,9 +160,9 @@ test.each([1, 2])("an attested transaction counts once only under rules above 1:
   const node = openNode(directory, key, NOW_MS, "node-0:1");
   const { applied } = node.core.applyMessages(copyOf(messages));
   expect(applied.flat().map(({ verdict }) => verdict)).toEqual(rules === 1 ? [0, 0, 0] : [0, 1, 2]);
-  const live = stateOf(node, directory);
+  const before = stateOf(node, directory);
   node.core.close();
   const restarted = openNode(directory, key, NOW_MS, "node-0:2");
-  expect(stateOf(restarted, directory)).toEqual(live);
+  expect(stateOf(restarted, directory)).toEqual(before);
   restarted.core.close();
 });
