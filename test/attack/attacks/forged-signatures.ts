@@ -1,5 +1,6 @@
-// Outcomes in the name of a reporter who has a key, under signatures that the reporter never made, and
-// keys that make a signature prove nothing. Not one may be recorded, nor counted as signed.
+// Outcomes in the name of a reporter who has a key, under signatures that the reporter never made,
+// outcomes of a reporter with attestations that nobody made, and keys that make a signature prove
+// nothing. Not one may be recorded, nor counted as signed.
 import { createHash } from "node:crypto";
 import type { Attack } from "../attack.ts";
 import type { ServerProcess } from "../../../bench/server-process.ts";
@@ -12,13 +13,14 @@ import {
   type SigningPair,
   weakKeys,
 } from "../material/signatures.ts";
+import { attestationOf, forgedAttestations } from "../material/attestations.ts";
 import type { AttackStage } from "../stage.ts";
 
 const SUBJECT = "agent://acme/ledger-sync";
 
 export const forgedSignatures: Attack = {
   name: "forged-signatures",
-  what: "outcomes under signatures that their reporter never made, and keys of small order",
+  what: "outcomes under signatures that their reporter never made, attestations that nobody made, and keys of small order",
   play: (stage) =>
     stage.watchedOnBoth(async (service, adapter) => {
       const broken: string[] = [];
@@ -49,16 +51,57 @@ export const forgedSignatures: Attack = {
         const { status, text: answer } = await post(forged.body, signature);
         if (status < 400 || status >= 500) broken.push(`${name}: ${status} ${answer}`);
       }
+      const attested = await reportForgedAttestations(
+        stage,
+        { service, reporter, audience },
+        (body) => post(body, sealed(victim, headerOf(victim.kid, audience), body)),
+      );
+      broken.push(...attested.broken);
       const keys = weakKeys(unknown);
       for (const [name, jwk] of keys) {
         const status = await registerWeak(stage, service, jwk, unknown, audience);
         if (status < 400 || status >= 500) broken.push(`${name}: ${status}`);
       }
       const recorded = await recordedBy(stage, service, reporter);
-      if (recorded !== 1) broken.push(`${recorded} outcomes of the victim are recorded, not one`);
-      return { broken, figures: { signatures: tried, keys: keys.length } };
+      if (recorded !== 2) broken.push(`${recorded} outcomes of the victim are recorded, not two`);
+      const attestations = attested.count;
+      return { broken, figures: { signatures: tried, attestations, keys: keys.length } };
     }),
 };
+
+/** What a reporter sends that would have its own word attested; then one that holds, twice. */
+async function reportForgedAttestations(
+  stage: AttackStage,
+  at: { service: ServerProcess; reporter: string; audience: string },
+  post: (body: string) => Promise<{ status: number; text: string }>,
+): Promise<{ broken: string[]; count: number }> {
+  const { service, reporter, audience } = at;
+  const [, , namespace = ""] = reporter.split("/");
+  const subject = `agent://seller-of-${namespace}/one`;
+  for (const name of [namespace, `seller-of-${namespace}`]) {
+    await stage.ask(service, `/v1/namespaces/${name}`, { method: "PUT", body: { tenant: name } });
+  }
+  const [owner, own, unknown] = [newPair(), newPair(), newPair()];
+  await register(stage, service, subject, owner, audience);
+  await register(stage, service, `agent://${namespace}/clerk`, own, audience);
+  const settled = { subject, reporter, outcome: 1, stakes: 5, settled_at: Date.now() };
+  const transaction = { ...settled, transaction_id: "deal-1" };
+  const send = (attestation: string) =>
+    post(JSON.stringify({ ...settled, grade: "counterparty", attestation }));
+  const broken: string[] = [];
+  let count = 0;
+  const forgers = { owner, reporter: own, unknown, audience, transaction };
+  for (const [name, attestation] of forgedAttestations(forgers)) {
+    count++;
+    const { status, text } = await send(attestation);
+    if (status !== 400 || !text.includes("attestation_")) broken.push(`${name}: ${status} ${text}`);
+  }
+  for (const expected of [201, 200]) {
+    const { status, text } = await send(attestationOf(owner, audience, transaction));
+    if (status !== expected) broken.push(`the owner's attestation: ${status} ${text}`);
+  }
+  return { broken, count };
+}
 
 /** Registers a key as the operator does. */
 async function register(
