@@ -1,6 +1,6 @@
 // cluster:chaos: three nodes of the service on three servers of the ordered log, faults in a seeded order, and
 // the history of every outcome held against the journals of all nodes. A table on stderr; one JSON object on
-// the last line of stdout. Exit code 1 when an acknowledged outcome is lost, or the nodes differ.
+// the last line of stdout. Exit code 1 when something did not hold, with a sentence each.
 import { parseArgs } from "node:util";
 import { chaosRun, type ChaosReport } from "./run.ts";
 import { LONG_FAULTS } from "./cuts.ts";
@@ -37,6 +37,9 @@ const { values } = parseArgs({
 /** Share of the answers of nodes that reach a majority which may say that they are behind. */
 const REFUSED_FRESH_MAX = 0.001;
 
+/** Fewer questions in long faults show nothing. */
+const QUESTIONS_MIN = 1000;
+
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -62,8 +65,28 @@ async function main(): Promise<number> {
   const report = await chaosRun({ seconds, seed, only, isOnce, isKept, cutSeconds, program, tell });
   tell(tableOf(report));
   print(`${JSON.stringify(report)}\n`);
-  const isWrong = report.lost + report.wrong + report.stale + report.wrong_keys > 0;
-  return isWrong || !report.identical || report.refused_fresh > REFUSED_FRESH_MAX ? 1 : 0;
+  const faults = listFaults(report);
+  for (const fault of faults) tell(`broken: ${fault}`);
+  return faults.length > 0 ? 1 : 0;
+}
+
+/** What did not hold. */
+function listFaults(report: ChaosReport): string[] {
+  const { keys_judged: judged, reads, late_acks: late } = report;
+  const [, fresh] = judged.refused_fresh;
+  const questions = judged.stale + judged.wrong_keys + fresh!;
+  const checks: readonly (readonly [boolean, string])[] = [
+    [report.lost > 0, `${report.lost} acknowledged outcomes are lost`],
+    [report.wrong > 0, `${report.wrong} answers or records are wrong`],
+    [!report.identical, "the nodes' journals or tables differ"],
+    [report.stale > 0, `${report.stale} reads were answered stale`],
+    [report.wrong_keys > 0, `${report.wrong_keys} revoked keys were taken`],
+    [report.refused_fresh > REFUSED_FRESH_MAX, `fresh nodes refused ${report.refused_fresh}`],
+    [late > 0, `${late} acknowledgements were late`],
+    [reads.failed > 0, `${reads.failed} reads of scores failed`],
+    [report.long_faults > 0 && questions < QUESTIONS_MIN, `only ${questions} questions judged`],
+  ];
+  return checks.flatMap(([isBroken, sentence]) => (isBroken ? [sentence] : []));
 }
 
 function print(text: string): number {

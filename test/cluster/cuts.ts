@@ -118,6 +118,7 @@ const CUTS: readonly Fault[] = [
   },
   {
     name: "two servers killed for long",
+    takesMajority: true,
     act: async (ground) => {
       const spared = pick(ground);
       const killed = ground.servers.filter(({ at }) => at !== spared);

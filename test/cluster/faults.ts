@@ -30,6 +30,8 @@ export interface Fault {
   readonly isPrivate?: boolean;
   /** Lasts as long as a cut, and is left out of a run of every fault once. */
   readonly isLong?: boolean;
+  /** While it acts no majority of the servers is there. */
+  readonly takesMajority?: boolean;
   act(ground: Ground): Promise<void>;
 }
 
@@ -102,6 +104,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "two servers killed",
+    takesMajority: true,
     act: async (ground) => {
       const spared = pick(ground);
       const others = ground.servers.filter(({ at }) => at !== spared);
@@ -110,6 +113,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "all servers killed",
+    takesMajority: true,
     act: async ({ servers }) => {
       await Promise.all(servers.map((server) => killServer(server, 500)));
     },

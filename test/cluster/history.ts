@@ -85,6 +85,25 @@ function digestRecords(directory: string, upto: number): string {
   return digest.digest("hex");
 }
 
+/** Longest time in ms that an acknowledgement may take while a majority of the servers is there. */
+const ACK_MS_MAX = 15_000;
+
+/** A time in which no majority of the servers was there, on the tool's own clock. */
+export interface Outage {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Acknowledgements that took longer than allowed, and longer than that and the outages while they were waited for. */
+export function countLate(acknowledged: readonly Acknowledged[], outages: readonly Outage[]) {
+  return acknowledged.filter(({ invokedMs, answeredMs }) => {
+    const away = outages.reduce((sum, { fromMs, toMs }) => {
+      return sum + Math.max(0, Math.min(answeredMs, toMs) - Math.max(invokedMs, fromMs));
+    }, 0);
+    return answeredMs - invokedMs > ACK_MS_MAX + away;
+  }).length;
+}
+
 export interface Findings {
   lost: number;
   /** Sentences, the first of each kind. */

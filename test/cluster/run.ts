@@ -12,7 +12,14 @@ import { quantile } from "../../bench/raw-client.ts";
 import { machine } from "../../bench/server-process.ts";
 import { LONG_FAULTS } from "./cuts.ts";
 import { allWell, type Fault, FAULTS, type Ground } from "./faults.ts";
-import { haveOneHistory, judge, judgeOrder, readJournal } from "./history.ts";
+import {
+  countLate,
+  haveOneHistory,
+  judge,
+  judgeOrder,
+  type Outage,
+  readJournal,
+} from "./history.ts";
 import { createKeyFigures } from "./key-judge.ts";
 import { LogServer, ServiceNode, startServers, streamState, until } from "./parts.ts";
 import type { ReadFigures, ToReader } from "./reader-thread.ts";
@@ -122,6 +129,11 @@ export async function chaosRun(options: ChaosOptions) {
       refused_fresh: [keys.refusedFresh, keys.freshOf],
       shown: keys.shown,
     },
+    long_faults: played.filter(({ isLong }) => isLong).length,
+    late_acks: countLate(
+      acknowledged,
+      played.map(({ outage }) => outage),
+    ),
     longest_ack_ms: reporters.slowest.ms,
     slowest: reporters.slowest,
     faults: played.length,
@@ -168,6 +180,9 @@ interface Played {
   readonly ms: number;
   /** Longest time without any acknowledgement. */
   readonly pauseMs: number;
+  /** Empty while a majority of the servers was there. */
+  readonly outage: Outage;
+  readonly isLong: boolean;
 }
 
 /** Plays faults in rounds of all kinds, each round in another order. */
@@ -200,10 +215,12 @@ async function playFaults(
     const startedAt = performance.now();
     rest(false);
     await fault.act(ground);
+    const outageMs = fault.takesMajority === true ? performance.now() - startedAt : 0;
     await allWell(ground);
     const ms = Math.round(performance.now() - startedAt);
     const pauseMs = Math.round(reporters.pauseSince(startedAt));
-    played.push({ name: fault.name, ms, pauseMs });
+    const outage = { fromMs: startedAt, toMs: startedAt + outageMs };
+    played.push({ name: fault.name, ms, pauseMs, outage, isLong: fault.isLong === true });
     tell(`${told(startedAt - begunAt)} s  ${told(ms)} s  ${told(pauseMs)} s  ${fault.name}`);
   }
   return played;
