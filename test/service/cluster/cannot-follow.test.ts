@@ -68,6 +68,12 @@ describe("a start that cannot follow the log", needs("nats-server"), () => {
     expect(code, stderr).toBe(1);
     expect(stderr).toContain('"cluster_waiting"');
     expect(stderr).toMatch(/the ordered log is not to be had: .*; see that most .*healthz/);
+    const sooner = { TRUSTRANK_CLUSTER_START_SEC: "5" };
+    const early = await start(temporaryDirectory(), "one", sooner).ended;
+    expect(early.code, early.stderr).toBe(1);
+    expect(early.stderr).toMatch(
+      /no answer for 5 s \(TRUSTRANK_CLUSTER_START_SEC\); see that most/,
+    );
   }, 90_000);
 
   test("ends where most of its servers are down, which may come back", async () => {
