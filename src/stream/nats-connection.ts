@@ -58,6 +58,8 @@ export async function connectToServers(settings: NatsServerSettings): Promise<Lo
     reconnectTimeWait: RECONNECT_MS,
     // Whoever changes the users of a server for a moment must not end a node's connection for good.
     ignoreAuthErrorAbort: true,
+    // Addresses that servers tell of are not the names in their certificates, and would make a first connection try for ever.
+    ignoreClusterUpdates: true,
     pingInterval: PING_MS,
     maxPingOut: PINGS_MISSED_MAX,
     timeout: CONNECT_TIMEOUT_MS,
@@ -106,7 +108,11 @@ function describePermanentError(
   if (code === "ENOENT" || code === "EACCES") {
     return `${message}: name files that this process may read in TRUSTRANK_CLUSTER_CREDS, _CA, _CERT and _KEY`;
   }
-  if (error instanceof errors.AuthorizationError || message === "unable to parse credentials") {
+  const isUnknownUser = error instanceof errors.AuthorizationError;
+  if (isUnknownUser && credentialsFile === undefined && tls?.certFile !== undefined) {
+    return `the servers of the log know no user of the certificate \`${tls.certFile}\` (${message}): name that of a node in TRUSTRANK_CLUSTER_CERT, whose DNS name is a user there`;
+  }
+  if (isUnknownUser || message === "unable to parse credentials") {
     return credentialsFile === undefined
       ? "the servers of the log ask for credentials: name a `.creds` file in TRUSTRANK_CLUSTER_CREDS"
       : `the servers of the log refuse the credentials of \`${credentialsFile}\` (${message}): name those of a user they know in TRUSTRANK_CLUSTER_CREDS`;

@@ -266,6 +266,11 @@ describe("the servers", needs("nats-server", "openssl"), () => {
     }
   });
 
+  test("say to a node with a certificate that is not a node's that it is refused", async () => {
+    const opened = openNatsLog(settings(certificate("server")));
+    await expect(opened).rejects.toThrow(/certificate.*TRUSTRANK_CLUSTER_CERT/);
+  });
+
   test("refuse a node's certificate from a server that would join them", async () => {
     const file = writeServerFile("rogue", await freePorts(3));
     const text = readFileSync(file, "utf8");
