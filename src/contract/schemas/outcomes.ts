@@ -75,7 +75,14 @@ export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
   attestation: t.makeOptional(
     t.withDescription(
       // Its length is judged with the rest of it, where it is read (jws.ts).
-      t.withKeywords(t.text, { "~shown": { minLength: 1, maxLength: ATTESTATION_LENGTH_MAX } }),
+      t.withKeywords(t.text, {
+        "~shown": {
+          minLength: 1,
+          maxLength: ATTESTATION_LENGTH_MAX,
+          contentMediaType: "application/jose",
+          contentSchema: Transaction,
+        },
+      }),
       "Compact JWS (`typ` `transaction+jws`) over a `Transaction` by the owner of the subject's namespace or a named mediator; only beside the reporter's signature, with `settled_at`.",
     ),
   ),
