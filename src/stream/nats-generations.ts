@@ -1,7 +1,14 @@
 // Generations of a cluster's log: the streams that are there, and which of them nodes of this cluster have written.
 // Whoever has the credentials of the log's servers may make a stream of any name.
 import type { JetStreamManager } from "./nats-jetstream.ts";
-import { decodeOrderedMessage } from "./nats-stream.ts";
+import {
+  buildStreamConfig,
+  decodeOrderedMessage,
+  describeMissingStream,
+  describeReplicaShortage,
+  describeStreamFault,
+} from "./nats-stream.ts";
+import { ClusterRefused } from "./ordered-log.ts";
 import { type ClusterSecret, LogSeals } from "./seal.ts";
 
 const GENERATION = /^[1-9]\d{0,8}$/;
@@ -28,6 +35,62 @@ export interface GenerationSearch {
 export function formatStreamName(name: string, generation: number): string {
   return `${name}_p0_g${generation}`;
 }
+
+export function formatSubject(name: string, generation: number): string {
+  return `${name}.p0.g${generation}`;
+}
+
+interface LogStreamSettings {
+  /** Of the cluster. */
+  readonly name: string;
+  readonly servers: readonly string[];
+  readonly generation: number;
+  readonly replicas: number;
+  /** Bound of the stream in bytes. */
+  readonly bytesMax: number;
+  readonly onlyReads?: boolean;
+  readonly log: (event: string, detail: string) => void;
+}
+
+/**
+ * Makes the stream of a generation where there is none.
+ * @throws ClusterRefused where it may not be made, or may not serve as the log; the server's error.
+ */
+export async function openLogStream(
+  manager: JetStreamManager,
+  settings: LogStreamSettings,
+): Promise<void> {
+  const { generation, replicas, bytesMax, onlyReads = false, log } = settings;
+  const name = formatStreamName(settings.name, generation);
+  const subject = formatSubject(settings.name, generation);
+  const found = await findStreamConfig(manager, name);
+  if (found === undefined && onlyReads) throw new ClusterRefused(describeMissingStream(settings));
+  if (found === undefined) {
+    await manager.streams.add(buildStreamConfig({ name, subject, replicas, bytesMax }));
+    return;
+  }
+  const fault = describeStreamFault(found);
+  if (fault !== undefined) throw new ClusterRefused(fault);
+  if (onlyReads) return;
+  const doubt = describeReplicaShortage(found, replicas);
+  if (doubt !== undefined) log("stream_doubtful", doubt);
+  // The highest bound that any node was given holds: no node takes room from the others.
+  if (found.max_bytes > 0 && found.max_bytes < bytesMax) {
+    await manager.streams.update(name, { max_bytes: bytesMax });
+    log("stream_bound_raised", `from ${found.max_bytes} to ${bytesMax} bytes`);
+  }
+}
+
+async function findStreamConfig(manager: JetStreamManager, stream: string) {
+  try {
+    return (await manager.streams.info(stream)).config;
+  } catch (error) {
+    if ((error as { code?: number }).code === STREAM_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+const STREAM_NOT_FOUND = 10_059;
 
 /**
  * Followed is the highest that a sealed report names, or whose first or newest message is sealed. Where there is no
@@ -80,6 +143,7 @@ export async function readMessage(
 ) {
   const found = await manager.streams.getMessage(stream, { seq });
   if (found === null) return undefined;
-  const { header: headers, subject, data } = found;
-  return decodeOrderedMessage({ headers, subject, data, seq, info: { timestampNanos: 0 } }, seals);
+  const { header: headers, subject, data, time } = found;
+  const info = { timestampNanos: time.getTime() * 1e6 };
+  return decodeOrderedMessage({ headers, subject, data, seq, info }, seals);
 }

@@ -1,9 +1,11 @@
 // The ordered log on NATS JetStream, and what stands beside it: registers of nodes and leases, the stream of decisions.
-import { Kvm } from "@nats-io/kv";
 import {
   buildRulesMessage,
+  FIRST_RULES,
   MESSAGE_RULES_VERSION,
+  type OrderedMessage,
   type OutgoingMessage,
+  parseRulesChange,
   SEALED_RULES,
   TICK_RULES,
 } from "../ledger/ordered/message.ts";
@@ -25,7 +27,13 @@ import {
   type LogConnection,
   type NatsServerSettings,
 } from "./nats-connection.ts";
-import { findGenerations, formatStreamName, readMessage } from "./nats-generations.ts";
+import {
+  findGenerations,
+  formatStreamName,
+  formatSubject,
+  openLogStream,
+  readMessage,
+} from "./nats-generations.ts";
 import { acquireNatsLease, LEASE_MS } from "./nats-lease.ts";
 import { NatsPolling } from "./nats-polling.ts";
 import {
@@ -40,12 +48,8 @@ import {
   type DeliveredMessage,
   encodeMessageHeaders,
   decodeOrderedMessage,
-  describeReplicaShortage,
-  describeStreamFault,
   createStreamFullError,
   isStreamFull,
-  buildStreamConfig,
-  describeMissingStream,
   describeOtherKey,
   buildLogReplicas,
   computeMajoritySilenceMs,
@@ -54,7 +58,7 @@ import { type NameHolder, NodeName } from "./node-name.ts";
 import { ReportRegister } from "./report-register.ts";
 import { hasOlderNode } from "./reports.ts";
 import { type ClusterSecret, LogSeals } from "./seal.ts";
-import { SealedBucket } from "./sealed-bucket.ts";
+import { openSealedBucket, type SealedBucket } from "./sealed-bucket.ts";
 import {
   isRevisionConflict,
   retryUntilAvailable,
@@ -126,6 +130,7 @@ class NatsLog implements NatsOrderedLog {
   /** Undefined where nothing may be made and there is none. */
   #reports: ReportRegister | undefined;
   #isSealDemanded = false;
+  sealedSinceMs: number | undefined;
   inventedGenerations: readonly number[] = [];
   #nodeName: NodeName | undefined;
   #isClosed = false;
@@ -142,12 +147,11 @@ class NatsLog implements NatsOrderedLog {
     this.link.watch(connection);
     this.#client = openJetStream(connection);
     this.#manager = await retryUntilAvailable(() => openJetStreamManager(connection));
-    const replicas = Math.min(REPLICAS_MAX, servers.length);
-    const nodes = await this.#openBucket(`${name}_nodes`, REPORT_TTL_MS, replicas);
+    const nodes = await this.#openBucket("nodes", REPORT_TTL_MS);
     this.#reports = nodes && new ReportRegister(nodes);
     await retryUntilAvailable(() => this.#selectGeneration());
     this.#stream = formatStreamName(name, this.generation);
-    this.#subject = `${name}.p0.g${this.generation}`;
+    this.#subject = formatSubject(name, this.generation);
     const { secret } = this.#settings;
     this.#seals = secret && new LogSeals(secret, name, this.generation);
     this.polling = new NatsPolling({
@@ -156,24 +160,24 @@ class NatsLog implements NatsOrderedLog {
       seals: this.#seals,
       isSealDemanded: () => this.#isSealDemanded,
     });
-    await retryUntilAvailable(() => this.#openStream(replicas));
-    this.#leases = (await this.#openBucket(`${name}_leases`, LEASE_MS, replicas))!;
+    const replicas = Math.min(REPLICAS_MAX, servers.length);
+    const stream = { ...this.#settings, generation: this.generation, replicas };
+    await retryUntilAvailable(() => openLogStream(this.#manager, stream));
+    this.#leases = (await this.#openBucket("leases", LEASE_MS))!;
     await retryUntilAvailable(() => this.#beginOrProveLog());
   }
 
-  /** One that is there is taken as it is: its copies may have been raised since. */
-  #openBucket(bucket: string, ttl: number, replicas: number): Promise<SealedBucket | undefined> {
-    const { name, secret, onlyReads } = this.#settings;
-    const seals = secret && new LogSeals(secret, name);
-    const isSealDemanded = () => this.#isSealDemanded;
-    const buckets = new Kvm(this.#client);
-    return retryUntilAvailable(async () => {
-      const isThere = (await this.#findStreamConfig(`KV_${bucket}`)) !== undefined;
-      if (!isThere && onlyReads) return undefined;
-      const options = { replicas, storage: "file", history: 1, ttl } as const;
-      const kept = await (isThere ? buckets.open(bucket) : buckets.create(bucket, options));
-      return new SealedBucket(kept, { name: bucket, seals, isSealDemanded });
-    });
+  #openBucket(kind: string, ttlMs: number): Promise<SealedBucket | undefined> {
+    const { name, secret, servers, onlyReads = false } = this.#settings;
+    const bucket = {
+      name: `${name}_${kind}`,
+      seals: secret && new LogSeals(secret, name),
+      isSealDemanded: () => this.#isSealDemanded,
+      replicas: Math.min(REPLICAS_MAX, servers.length),
+      ttlMs,
+      mayCreate: !onlyReads,
+    };
+    return retryUntilAvailable(() => openSealedBucket(this.#client, bucket));
   }
 
   async #selectGeneration(): Promise<void> {
@@ -197,8 +201,10 @@ class NatsLog implements NatsOrderedLog {
     return this.#reports?.unsealed ?? [];
   }
 
-  demandSeals(): void {
+  demandSeals(sinceMs?: number): void {
     this.#isSealDemanded = true;
+    if (sinceMs !== undefined)
+      this.sealedSinceMs = Math.min(sinceMs, this.sealedSinceMs ?? sinceMs);
   }
 
   /**
@@ -213,7 +219,7 @@ class NatsLog implements NatsOrderedLog {
       const first = await readMessage(this.#manager, this.#stream, state.first_seq, this.#seals);
       const refusal = describeOtherKey(first?.origin ?? "", secret.key);
       if (refusal !== undefined && !onlyReads) throw new ClusterRefused(refusal);
-      if (first?.isSealed === true && first.rules >= SEALED_RULES) this.demandSeals();
+      if (first?.isSealed === true && first.rules >= SEALED_RULES) this.demandSeals(first.timeMs);
       // Nodes say in sealed reports which rules are in force.
       await this.readReports();
       return;
@@ -225,48 +231,21 @@ class NatsLog implements NatsOrderedLog {
     try {
       const expect = { lastSequence: 0 };
       await this.#client.publish(this.#subject, message.frames, { headers, expect });
-      this.demandSeals();
     } catch (error) {
-      // Another node has begun it meanwhile: its key is compared.
       if (!isRevisionConflict(error)) throw error;
-      await this.#beginOrProveLog();
     }
-  }
-
-  async #findStreamConfig(stream: string) {
-    try {
-      return (await this.#manager.streams.info(stream)).config;
-    } catch (error) {
-      if ((error as { code?: number }).code === STREAM_NOT_FOUND) return undefined;
-      throw error;
-    }
-  }
-
-  async #openStream(replicas: number): Promise<void> {
-    const { bytesMax, log } = this.#settings;
-    const found = await this.#findStreamConfig(this.#stream);
-    const { onlyReads = false } = this.#settings;
-    if (found === undefined && onlyReads)
-      throw new ClusterRefused(describeMissingStream(this.#settings));
-    if (found === undefined) {
-      const [name, subject] = [this.#stream, this.#subject];
-      await this.#manager.streams.add(buildStreamConfig({ name, subject, replicas, bytesMax }));
-      return;
-    }
-    const fault = describeStreamFault(found);
-    if (fault !== undefined) throw new ClusterRefused(fault);
-    if (onlyReads) return;
-    const doubt = describeReplicaShortage(found, replicas);
-    if (doubt !== undefined) log("stream_doubtful", doubt);
-    // The highest bound that any node was given holds: no node takes room from the others.
-    if (found.max_bytes > 0 && found.max_bytes < bytesMax) {
-      await this.#manager.streams.update(this.#stream, { max_bytes: bytesMax });
-      log("stream_bound_raised", `from ${found.max_bytes} to ${bytesMax} bytes`);
-    }
+    // Another node may have begun it meanwhile: its key is compared.
+    await this.#beginOrProveLog();
   }
 
   get decisions(): DecisionParts {
-    const { name, servers, decisionBytesMax: bytesMax = DECISION_BYTES } = this.#settings;
+    const {
+      name,
+      servers,
+      secret,
+      log,
+      decisionBytesMax: bytesMax = DECISION_BYTES,
+    } = this.#settings;
     return new NatsDecisionParts({
       name,
       bytesMax,
@@ -274,6 +253,9 @@ class NatsLog implements NatsOrderedLog {
       client: this.#client,
       manager: this.#manager,
       source: (stream, from) => openMessageSource(this.#settings, stream, from),
+      seals: secret && new LogSeals(secret, name),
+      isSealDemanded: (atMs) => this.#isSealDemanded && atMs >= (this.sealedSinceMs ?? 0),
+      log,
     });
   }
 
@@ -324,7 +306,7 @@ class NatsLog implements NatsOrderedLog {
       from,
       last,
       take,
-      read: (message: DeliveredMessage) => decodeOrderedMessage(message, this.#seals),
+      read: (message: DeliveredMessage) => this.#decodeMessage(message),
       log: this.#settings.log,
       source: (next) => openMessageSource(this.#settings, this.#stream, next),
     });
@@ -337,6 +319,12 @@ class NatsLog implements NatsOrderedLog {
       },
     };
   };
+
+  #decodeMessage(delivered: DeliveredMessage): OrderedMessage {
+    const message = decodeOrderedMessage(delivered, this.#seals);
+    if (raisesToSeals(message)) this.demandSeals(message.timeMs);
+    return message;
+  }
 
   async changeServer(): Promise<void> {
     await this.#connection?.reconnect();
@@ -395,4 +383,8 @@ class NatsLog implements NatsOrderedLog {
   }
 }
 
-const STREAM_NOT_FOUND = 10_059;
+/** Whether a message lets the log take sealed messages only. */
+function raisesToSeals({ origin, isSealed }: OrderedMessage): boolean {
+  const { rules = FIRST_RULES } = parseRulesChange(origin) ?? {};
+  return isSealed === true && rules >= SEALED_RULES;
+}

@@ -124,8 +124,13 @@ export interface OrderedLog {
   readonly unsealedReports: readonly string[];
   /** Higher generations of the log that no node of this cluster has written. */
   readonly inventedGenerations: readonly number[];
-  /** From now on reports, leases, names and replies count only with a valid seal: the log's rules say so. */
-  demandSeals(): void;
+  /** When the log's rules began to demand seals, epoch ms by its servers; undefined while that is not known. */
+  readonly sealedSinceMs: number | undefined;
+  /**
+   * From now on reports, leases, names and replies count only with a valid seal, and parts of decisions from `sinceMs` on:
+   * the log's rules say so.
+   */
+  demandSeals(sinceMs?: number): void;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 // The register in which nodes tell of themselves: a bucket beside the log, an entry for each node.
-import { SEALED_RULES } from "../ledger/ordered/message.ts";
-import type { KeptReport, NodeReports } from "./ordered-log.ts";
+import { FIRST_RULES, SEALED_RULES } from "../ledger/ordered/message.ts";
+import type { KeptReport, NodeReports, OrderedLog } from "./ordered-log.ts";
+import type { NodeReport } from "./reports.ts";
 import type { SealedBucket } from "./sealed-bucket.ts";
 
 export class ReportRegister {
@@ -25,21 +26,16 @@ export class ReportRegister {
 
   /**
    * Reports that count. A sealed one that tells of rules of this generation under which seals are demanded shows that
-   * they are.
+   * they are, and since when.
    * @throws the server's error.
    */
-  async read(log: {
-    readonly generation: number;
-    readonly demandSeals: () => void;
-  }): Promise<NodeReports> {
+  async read(log: Pick<OrderedLog, "demandSeals" | "generation">): Promise<NodeReports> {
     const entries = [...(await this.#bucket.readAll())];
-    const isDemanded = entries.some(
-      ([, { isSealed, value }]) =>
-        isSealed &&
-        value["generation"] === log.generation &&
-        Number(value["rules"]) >= SEALED_RULES,
-    );
-    if (isDemanded) log.demandSeals();
+    for (const [, { isSealed, value }] of entries) {
+      const { generation, rules, sealedSinceMs } = value as Partial<NodeReport>;
+      const isRaised = generation === log.generation && (rules ?? FIRST_RULES) >= SEALED_RULES;
+      if (isSealed && isRaised) log.demandSeals(sealedSinceMs);
+    }
     const counted = new Map<string, KeptReport>();
     const unsealed: string[] = [];
     for (const [node, entry] of entries) {

@@ -1,6 +1,8 @@
 // A bucket beside the log whose values carry seals: reports of nodes, leases, names. A value names the newest revision of
 // the bucket that its writer knew. Whoever has seen a later one of the same key knows that it was written before that,
 // and is an old value written again.
+import type { JetStreamClient } from "./nats-jetstream.ts";
+import { Kvm } from "@nats-io/kv";
 import { digest, type LogSeals, type SealedContent } from "./seal.ts";
 
 interface StoredEntry {
@@ -42,6 +44,35 @@ export interface SealedBucketOptions {
   /** Whether only sealed values count. */
   readonly isSealDemanded: () => boolean;
 }
+
+interface BucketSettings extends SealedBucketOptions {
+  readonly replicas: number;
+  /** Ms after which an entry is gone. */
+  readonly ttlMs: number;
+  readonly mayCreate: boolean;
+}
+
+/** Undefined where there is none and none may be made. @throws the server's error. */
+export async function openSealedBucket(
+  client: JetStreamClient,
+  settings: BucketSettings,
+): Promise<SealedBucket | undefined> {
+  const { name, replicas, ttlMs: ttl, mayCreate } = settings;
+  const buckets = new Kvm(client);
+  const bound = await buckets.open(name);
+  try {
+    await bound.status();
+    // One that is there is taken as it is: its copies may have been raised since.
+    return new SealedBucket(bound, settings);
+  } catch (error) {
+    if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
+  }
+  if (!mayCreate) return undefined;
+  const options = { replicas, storage: "file", history: 1, ttl } as const;
+  return new SealedBucket(await buckets.create(name, options), settings);
+}
+
+const STREAM_NOT_FOUND = 10_059;
 
 export class SealedBucket {
   readonly #bucket: Bucket;

@@ -363,6 +363,7 @@ class StreamServer {
       leads: this.#leases.listHeldJobs,
       rulesMax: MESSAGE_RULES_VERSION,
       rules: this.#proofs.rules,
+      sealedSinceMs: log.sealedSinceMs,
     };
     try {
       await log.publishReport(node, own);

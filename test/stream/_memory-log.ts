@@ -53,6 +53,7 @@ export class MemoryLog implements OrderedLog {
   unsealedReports: readonly string[] = [];
   readonly inventedGenerations: readonly number[] = [];
   isSealDemanded = false;
+  sealedSinceMs: number | undefined;
   readonly #followers = new Set<Follower>();
   readonly #reports = new Map<string, KeptReport>();
   readonly #timeMs: number;
@@ -159,8 +160,9 @@ export class MemoryLog implements OrderedLog {
     return Promise.resolve();
   }
 
-  demandSeals(): void {
+  demandSeals(sinceMs?: number): void {
     this.isSealDemanded = true;
+    this.sealedSinceMs ??= sinceMs;
   }
 
   acquireLease(): Promise<Lease | undefined> {

@@ -5,6 +5,7 @@ import { deflateRaw, inflateRaw } from "node:zlib";
 import { buildMessageHeaders } from "../nats-connection.ts";
 import { type LogSource, readUntilStalled } from "../watched-reading.ts";
 import { retryUntilAvailable, wrapAsStreamUnavailable } from "../retries.ts";
+import { digest, type LogSeals, type SealedContent } from "../seal.ts";
 import {
   type DecisionParts,
   type NodeSegmentPart,
@@ -17,6 +18,7 @@ import {
 const SEGMENT = "Tr-Segment";
 const FROM = "Tr-From";
 const TO = "Tr-To";
+const SEAL = "Tr-Seal";
 const REQUEST_MS = 2000;
 /** So long parts are kept for a node that is away. */
 const PART_AGE_NS_MAX = 7 * 86_400_000_000_000;
@@ -31,7 +33,16 @@ interface DeliveredPart {
   readonly subject: string;
   readonly headers?: PartHeaders | undefined;
   readonly data: Uint8Array;
-  readonly info: { readonly pending: number };
+  readonly info: { readonly pending: number; readonly timestampNanos: number };
+}
+
+/** A part as the stream has it. */
+interface StoredPart {
+  readonly subject: string;
+  readonly headers: PartHeaders | undefined;
+  readonly data: Uint8Array;
+  /** When the stream took it, epoch ms. */
+  readonly atMs: number;
 }
 
 interface PartStreamInfo {
@@ -56,7 +67,11 @@ export interface PartStreamManager {
     getMessage(
       stream: string,
       query: { last_by_subj: string },
-    ): Promise<{ readonly header: PartHeaders } | null>;
+    ): Promise<{
+      readonly header: PartHeaders;
+      readonly data: Uint8Array;
+      readonly time: Date;
+    } | null>;
   };
 }
 
@@ -70,12 +85,18 @@ export interface NatsDecisionPartsOptions {
   readonly manager: PartStreamManager;
   /** A reading from a place on, on a connection of its own. */
   readonly source: (stream: string, from: number) => Promise<LogSource<DeliveredPart>>;
+  /** Left out: parts carry no seals. */
+  readonly seals: LogSeals | undefined;
+  /** Whether a part that the stream took then, epoch ms, counts only with a valid seal. */
+  readonly isSealDemanded: (atMs: number) => boolean;
+  readonly log: (event: string, detail: string) => void;
 }
 
 export class NatsDecisionParts implements DecisionParts {
   readonly #options: NatsDecisionPartsOptions;
   readonly #stream: string;
   readonly #prefix: string;
+  #isUnsealedTold = false;
 
   constructor(options: NatsDecisionPartsOptions) {
     this.#options = options;
@@ -85,11 +106,15 @@ export class NatsDecisionParts implements DecisionParts {
 
   async publish(node: string, { segment, from, bytes }: DecisionSegmentPart): Promise<void> {
     const to = String(from + bytes.byteLength);
-    const headers = buildMessageHeaders({ [SEGMENT]: segment, [FROM]: String(from), [TO]: to });
     const payload = await promisify(deflateRaw)(bytes);
+    const subject = this.#prefix + node;
+    const content = buildSealedPart(subject, [segment, String(from), to], payload);
+    const seal = this.#options.seals?.computeSeal(content) ?? "";
+    const members = { [SEGMENT]: segment, [FROM]: String(from), [TO]: to, [SEAL]: seal };
+    const headers = buildMessageHeaders(members);
     try {
       const options = { headers, timeout: REQUEST_MS };
-      await this.#options.client.publish(this.#prefix + node, payload, options);
+      await this.#options.client.publish(subject, payload, options);
     } catch (error) {
       throw wrapAsStreamUnavailable(error);
     }
@@ -97,12 +122,16 @@ export class NatsDecisionParts implements DecisionParts {
 
   async findNewestPlace(node: string): Promise<PartPlace | undefined> {
     await this.state();
-    const query = { last_by_subj: this.#prefix + node };
+    const subject = this.#prefix + node;
+    const query = { last_by_subj: subject };
     const newest = await retryUntilAvailable(
       () => this.#options.manager.streams.getMessage(this.#stream, query),
       0,
     );
     if (newest === null) return undefined;
+    const { header: headers, data, time } = newest;
+    // Sent again are all parts then: where each stands is known by its place.
+    if (!this.#counts({ subject, headers, data, atMs: time.getTime() })) return undefined;
     return { segment: newest.header.get(SEGMENT), byte: Number(newest.header.get(TO)) };
   }
 
@@ -167,10 +196,33 @@ export class NatsDecisionParts implements DecisionParts {
     info,
   }: DeliveredPart): Promise<NodeSegmentPart> {
     const node = subject.slice(this.#prefix.length);
-    const segment = headers?.get(SEGMENT) ?? "";
+    const counts = this.#counts({ subject, headers, data, atMs: info.timestampNanos / 1e6 });
+    if (!counts && !this.#isUnsealedTold) {
+      this.#isUnsealedTold = true;
+      const detail = `part ${seq} of decisions, in the name of node ${node}, and others maybe: no node of this cluster has sealed it`;
+      this.#options.log("decisions_unsealed", detail);
+    }
+    const segment = counts ? (headers?.get(SEGMENT) ?? "") : "";
     const from = Number(headers?.get(FROM));
     const options = { maxOutputLength: DECISION_PART_BYTES_MAX };
-    const bytes = await promisify(inflateRaw)(data, options).catch(() => new Uint8Array());
+    const inflate = () => promisify(inflateRaw)(data, options).catch(() => new Uint8Array());
+    const bytes = counts ? await inflate() : new Uint8Array();
     return { seq, node, segment, from, bytes, behind: info.pending };
   }
+
+  #counts({ subject, headers, data, atMs }: StoredPart): boolean {
+    const { seals, isSealDemanded } = this.#options;
+    if (!isSealDemanded(atMs)) return true;
+    const place = [SEGMENT, FROM, TO].map((name) => headers?.get(name) ?? "");
+    const seal = headers?.get(SEAL) ?? "";
+    return seals?.isSealed(buildSealedPart(subject, place, data), seal) ?? false;
+  }
+}
+
+function buildSealedPart(
+  subject: string,
+  place: readonly string[],
+  payload: Uint8Array,
+): SealedContent {
+  return ["part", subject, ...place, digest(payload)];
 }

@@ -1,6 +1,6 @@
 // Parts of decision segments over real servers: what one node sends another reads, compressed on the way; garbage
 // from whoever may write there is a part of nothing.
-import { connect } from "@nats-io/transport-node";
+import { connect, headers } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { NodeSegmentPart, DecisionSegmentPart } from "../../../src/stream/decisions/parts.ts";
 import { type Servers, startServers } from "../_nats.ts";
@@ -76,5 +76,43 @@ describe("parts of decisions", needs("nats-server"), () => {
     await reading.ended;
     expect(read.map(({ bytes }) => bytes.byteLength)).toEqual([0, 0]);
     expect(read[0]).toMatchObject({ segment: "", from: Number.NaN });
+  });
+
+  test("a part without a seal, or in another's name, is a part of nothing from the rules on that demand one", async () => {
+    const secret = { secret: Buffer.alloc(32, 1), key: "ab".repeat(32) };
+    const older = await open("d");
+    await older.publish("one", part("s-1", 0));
+    const told: string[] = [];
+    const note = (event: string, detail: string) => void told.push(`${event}: ${detail}`);
+    const log = await servers.open({ name: "d", secret, log: note });
+    const parts = log.decisions;
+    // The log begins after the first part was stored.
+    await parts.publish("one", part("s-1", 8));
+    await older.publish("one", part("s-1", 16));
+    expect(await parts.findNewestPlace("one")).toBeUndefined();
+    const connection = await connect({ servers: servers.addresses });
+    const { message } = (
+      await connection.request("$JS.API.STREAM.MSG.GET.d_decisions", JSON.stringify({ seq: 2 }))
+    ).json<{ message: { hdrs: string; data: string } }>();
+    const carried = headers();
+    for (const line of Buffer.from(message.hdrs, "base64").toString().split("\r\n").slice(1)) {
+      const [name, value] = line.split(": ");
+      if (value !== undefined) carried.set(name!, value);
+    }
+    const data = Buffer.from(message.data, "base64");
+    await connection.request("d.decisions.two", data, { headers: carried, timeout: 5000 });
+    await connection.close();
+    const read: NodeSegmentPart[] = [];
+    const reading = await parts.read(0, async (each) => void read.push(each));
+    await expect.poll(() => read).toHaveLength(4);
+    reading.close();
+    await reading.ended;
+    expect(read.map(({ bytes, segment }) => [segment, bytes.byteLength])).toEqual([
+      ["s-1", 8],
+      ["s-1", 8],
+      ["", 0],
+      ["", 0],
+    ]);
+    expect(told).toEqual([expect.stringMatching(/^decisions_unsealed: part 3 .* node one/)]);
   });
 });
