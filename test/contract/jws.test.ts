@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { parseDetachedJws, parseKeyProof } from "../../src/contract/jws.ts";
+import { parseAttestation, parseDetachedJws, parseKeyProof } from "../../src/contract/jws.ts";
 
 const KID = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 const JTI = "019c0000-0000-7000-8000-000000000001";
@@ -137,6 +137,7 @@ describe("a detached JWS", () => {
       fc.property(any, (text) => {
         expect(["taken", "signature_malformed"]).toContain(codeOf(() => parseDetachedJws(text)));
         expect(["taken", "key_proof_invalid"]).toContain(codeOf(() => parseKeyProof(text)));
+        expect(["taken", "signature_malformed"]).toContain(codeOf(() => parseAttestation(text)));
       }),
     );
   });
