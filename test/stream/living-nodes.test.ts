@@ -29,6 +29,16 @@ describe("a watch of reports", () => {
     expect(watch.update(new Map())).toEqual(new Map());
   });
 
+  test("a node whose report is gone, or written over, is counted until it would be away", () => {
+    let nowMs = 0;
+    const watch = new ReportWatch(() => nowMs, 100_000);
+    watch.update(new Map([["a", keptAt(1)]]));
+    nowMs += 100_000;
+    expect(listLivingNodes(watch.update(new Map()), 100_000)).toEqual(["a"]);
+    nowMs += 1;
+    expect(watch.update(new Map())).toEqual(new Map());
+  });
+
   test("no order of looks makes a node older than its newest change, nor a stale copy younger", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(9000)), { minLength: 1 }), (looks) => {

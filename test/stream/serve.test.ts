@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
 import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
-import { TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
+import { SEALED_RULES, TICK_RULES, type ToStream } from "../../src/ledger/ordered/message.ts";
 import { ReportWatch } from "../../src/stream/living-nodes.ts";
 import { type ClusterJob, StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream } from "../../src/stream/serve.ts";
@@ -68,6 +68,18 @@ test("appends come back at their places, also where the log holds each twice", a
   const lagMs = figures.lagMs(NOW_MS + 1000);
   await vi.advanceTimersByTimeAsync(500);
   expect(figures.lagMs(NOW_MS + 1000)).toBeLessThan(lagMs);
+});
+
+test("what stands beside the log needs seals once the ledger tells of rules that demand them", async () => {
+  const log = new MemoryLog(NOW_MS);
+  const { offer, answers } = start(log);
+  offer([recordOf(1)]);
+  await expect.poll(() => answers).toEqual(recorded(1));
+  expect(log.isSealDemanded).toBe(false);
+  const sealed = new MemoryLog(NOW_MS);
+  sealed.rules = SEALED_RULES;
+  start(sealed).offer([recordOf(1)]);
+  await expect.poll(() => sealed.isSealDemanded).toBe(true);
 });
 
 test("what was put there, and how the log is, stands in the figures", async () => {

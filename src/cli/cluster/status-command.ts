@@ -2,7 +2,6 @@
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { buildClusterOverview } from "../../service/cluster/overview.ts";
 import { EXIT_FAILED } from "../../service/failure.ts";
-import type { ClusterSecret } from "../../stream/seal.ts";
 import { readClusterView } from "../../stream/reports.ts";
 import { printNote, print, printJson, printTable } from "../output.ts";
 import {
@@ -18,22 +17,19 @@ const MEBIBYTE = 1024 ** 2;
 
 /** Exits with 1 when something needs an operator. */
 export async function showClusterStatus(dataDir: string, flags: ClusterFlags): Promise<void> {
-  const secret = findClusterSecret(dataDir);
-  const state = await readClusterState(flags, secret);
+  const state = await readClusterState(dataDir, flags);
   if (flags.json === true) printJson(state);
   else printClusterState(state);
-  if (secret === undefined) {
-    const advice = "name the data directory of a node with --data-dir";
-    printNote(`seals were not checked, there is no \`bureau.key\` in \`${dataDir}\`: ${advice}`);
-  }
   if (!state.is_sound) process.exitCode = EXIT_FAILED;
 }
 
-function readClusterState(
-  flags: ClusterFlags,
-  secret: ClusterSecret | undefined,
-): Promise<ClusterState> {
+function readClusterState(dataDir: string, flags: ClusterFlags): Promise<ClusterState> {
   const config = requireClusterConfig(flags);
+  const secret = findClusterSecret(dataDir);
+  if (secret === undefined) {
+    const advice = "name the data directory of a node with --data-dir";
+    printNote(`seals are not checked, there is no \`bureau.key\` in \`${dataDir}\`: ${advice}`);
+  }
   return withOrderedLog(config, { onlyReads: true, secret }, async (log) => {
     const view = await readClusterView(log);
     return buildClusterOverview(config.name, view, { atMs: Date.now(), sinceMs: 0 });

@@ -1,4 +1,5 @@
 // Nodes of a real cluster and what others publish into their log: it neither stops them nor counts.
+import { Kvm } from "@nats-io/kv";
 import { connect, headers } from "@nats-io/transport-node";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
@@ -106,6 +107,36 @@ describe("a sealed log", needs("nats-server"), () => {
     await older.append({ origin: "old:1:aa", n: 2, count: 1, frames: Uint8Array.of(1) }, 10_000);
     await older.close();
     await expect.poll(() => warningsOf(one), PATIENCE).toContain("2 messages");
+    // A report without a seal counts no more.
+    await expect.poll(() => warningsOf(one), PATIENCE).toContain("`zero` carry no valid seal");
     await recordOutcome(one);
+  });
+
+  test("forged reports and an invented generation neither end a node nor refuse its start, and are named", async () => {
+    cluster = await Cluster.open();
+    const one = await cluster.node("one");
+    await recordOutcome(one);
+    const connection = await connect({ servers: servers() });
+    const bucket = await new Kvm(connection).open("trustrank_nodes");
+    const forged = { generation: 1, key: "f".repeat(64), seq: 1, lsn: 1, chain: "x", version: "1" };
+    const content = { ...forged, atMs: Date.now(), checkpoints: [], rules: 2, rulesMax: 2 };
+    for (const name of ["f1", "f2", "f3", "f4"]) await bucket.put(name, JSON.stringify(content));
+    const stream = { name: "trustrank_p0_g7", subjects: ["trustrank.p0.g7"], storage: "file" };
+    await connection.request("$JS.API.STREAM.CREATE.trustrank_p0_g7", JSON.stringify(stream));
+    await connection.request("trustrank.p0.g7", "", { timeout: 10_000 });
+    await connection.close();
+    await expect.poll(() => warningsOf(one), PATIENCE).toContain("`f1`, `f2`, `f3`, `f4`");
+    await one.kill("SIGKILL");
+    const again = await cluster.node("one");
+    await expect.poll(() => warningsOf(again), PATIENCE).toMatch(/`f1`.*generation 7 /);
+    await recordOutcome(again);
+    const status = ["cluster", "status", "--data-dir", again.dataDir];
+    const told = await runCommand(status, cluster.environment);
+    expect([told.code, told.stdout]).toEqual([1, expect.stringContaining("generation 1")]);
+    expect(told.stderr).toMatch(/`f4` carry no valid seal/);
+    expect(told.stdout).not.toContain("f1");
+    const without = [...status.slice(0, 2), "--data-dir", cluster.directoryOf("none")];
+    const unchecked = await runCommand(without, cluster.environment);
+    expect(unchecked.stderr).toContain("seals are not checked");
   });
 });
