@@ -11,7 +11,7 @@ import {
 import type { ServiceStorage } from "./storage.ts";
 
 const CLUSTER_ROTATION_REFUSAL =
-  "all nodes sign with one key: stop them, rotate on the files of one, and give the others a copy of it";
+  "all nodes sign with one key: stop them, rotate and run `trustrank cluster restore` on the files of one, and give the others a copy of it";
 
 /** Opens the set; a file that is no key set stops the start, as the ledger has read it before. */
 export function openSigningKeys({

@@ -139,4 +139,17 @@ describe("a sealed log", needs("nats-server"), () => {
     const unchecked = await runCommand(without, cluster.environment);
     expect(unchecked.stderr).toContain("seals are not checked");
   });
+
+  test("after a rotation of the bureau key on the files, a restore begins the generation of the next key", async () => {
+    cluster = await Cluster.open();
+    const one = await cluster.node("one");
+    await recordOutcome(one);
+    await one.kill("SIGTERM");
+    const run = (...args: string[]) => runCommand(args, cluster.environment);
+    expect((await run("keys", "rotate-signing", "--data-dir", one.dataDir)).code).toBe(0);
+    await expect(cluster.node("one")).rejects.toThrow(/begun with the bureau key/);
+    const restored = await run("cluster", "restore", one.dataDir);
+    expect(restored.stdout).toContain("generation 2 goes on");
+    await recordOutcome(await cluster.node("one"));
+  });
 });
