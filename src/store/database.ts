@@ -13,6 +13,7 @@ import {
   readAppliedPosition,
 } from "./rows/outcomes.ts";
 import { createSchema, isDatabaseEmpty } from "./schema.ts";
+import { prepareSpillDirectory } from "./spill.ts";
 import {
   type Connection,
   type DuckDatabase,
@@ -27,6 +28,8 @@ interface DatabaseLifecycleOptions {
   readonly keptDirectory: string;
   readonly keptRows: KeptRows;
   readonly memoryMegabytes: number;
+  /** Whether DuckDB may put on the disk what its memory does not hold; left out, it may. */
+  readonly maySpill?: boolean;
   readonly timeZone?: string;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -39,6 +42,7 @@ const LOCKED_ERROR = /lock on file/i;
 const OUT_OF_MEMORY_ERROR =
   /out of memory|memory limit|failed to (allocate|pin)|could not allocate/i;
 const REPLAY_MEMORY_FACTOR = 4;
+const MEBIBYTE = 1024 * 1024;
 /** Applies without memory after which the files are opened again. */
 const OUT_OF_MEMORY_MAX = 2;
 
@@ -191,8 +195,12 @@ export class DatabaseLifecycle {
   }
 
   async #connect(memoryMegabytes: number): Promise<void> {
-    const { exportDirectory, timeZone } = this.#options;
-    const options = { memoryMegabytes, exportDirectory, timeZone };
+    const { exportDirectory, timeZone, maySpill = true } = this.#options;
+    // A view that gathers lists takes more memory than there is before it gives its first row.
+    const spill = maySpill
+      ? prepareSpillDirectory(exportDirectory, memoryMegabytes * MEBIBYTE)
+      : undefined;
+    const options = { memoryMegabytes, exportDirectory, timeZone, spill };
     this.connections = await DatabaseConnections.open(this.#path, options);
     this.generation += 1;
     this.#outOfMemoryCount = 0;

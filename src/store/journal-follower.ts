@@ -44,6 +44,8 @@ interface JournalFollowerOptions {
   /** Whether the clock can be trusted to delete by; left out, it can. */
   mayExpire?: () => boolean;
   memoryMegabytes: number;
+  /** Whether DuckDB may put on the disk what its memory does not hold; left out, it may. */
+  maySpill?: boolean;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string;
   /** Called with one line about an event that an operator should know. */

@@ -56,6 +56,7 @@ export const VISIBLE_ROW_CONDITIONS = {
   decision_rows: ({ tenant }) => `tenant = ${tenant}`,
   decision_day_rows: ({ tenant }) => `tenant = ${tenant}`,
   provenance_rows: ({ tenant }) => `tenant = ${tenant}`,
+  cited_source_rows: ({ tenant }) => `tenant = ${tenant}`,
   review_rows: ({ tenant }) => `tenant = ${tenant}`,
   source_rows: ({ tenant }) => `tenant = ${tenant} OR visibility = 'public'`,
   // All events of the tenant's keys, by any actor.

@@ -57,6 +57,7 @@ export async function openStore(dataDir: string): Promise<{ store: OpenStore; lo
 export function openStoreCore(
   dataDir: string,
   memoryMegabytes = 512,
+  maySpill = true,
 ): { core: JournalFollower; log: Logged[] } {
   const log: Logged[] = [];
   const core = new JournalFollower({
@@ -66,6 +67,7 @@ export function openStoreCore(
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,
     memoryMegabytes,
+    maySpill,
     log: (event, detail) => log.push({ event, detail }),
   });
   return { core, log };

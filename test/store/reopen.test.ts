@@ -9,7 +9,7 @@ import type { JournalFollower } from "../../src/store/journal-follower.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, fillJournal, openJournal, openStoreCore } from "./_fixtures.ts";
 
-/** Enough for small transactions, too little for a checkpoint of some 16 MiB of log. */
+/** Without room on the disk: enough for small transactions, too little for a checkpoint of some 16 MiB of log. */
 const SMALL_MEGABYTES = 24;
 const RECORDS = 6000;
 /** Random: it does not compress. */
@@ -38,7 +38,7 @@ test("out of memory is no reason to throw a database away", async () => {
     journal.commit([runOf(records)], NOW_MS);
   }
   journal.close();
-  const { core, log } = openStoreCore(dataDir, SMALL_MEGABYTES);
+  const { core, log } = openStoreCore(dataDir, SMALL_MEGABYTES, false);
   // Rows that the journal does not have, as an older version left them.
   await core.write((writer) =>
     writer.run("INSERT INTO review_rows BY NAME SELECT 'acme' AS tenant, 'mine' AS note"),
@@ -61,7 +61,7 @@ test("out of memory is no reason to throw a database away", async () => {
 test("a commit that ends the database (FATAL) is durable, and so is all that came before", async () => {
   const dataDir = temporaryDirectory();
   fillJournal(dataDir, 1, 50);
-  const { core, log } = openStoreCore(dataDir, SMALL_MEGABYTES);
+  const { core, log } = openStoreCore(dataDir, SMALL_MEGABYTES, false);
   await followAll(core, 50);
   // Nothing but these rows knows of them: a rebuild would lose every one.
   const insert = `INSERT INTO review_rows BY NAME SELECT 'acme' AS tenant,

@@ -84,12 +84,18 @@ export const EVENT_TABLES: Readonly<Record<EventTable, string>> = {
   audit_events: "audit_note_rows",
 };
 
+/** Sources of provenance that cites much; a short list stays in its own row. */
+export const CITED_SOURCE_TABLE = "cited_source_rows";
+
 /** The tables of this file; `audit_note_rows` is shown by the view `audit_events`. */
 export function buildEventTableSql(): string[] {
-  return (Object.keys(EVENT_TABLES) as EventTable[]).map((table) => {
+  const cited = `CREATE TABLE ${CITED_SOURCE_TABLE} (position BIGINT NOT NULL, tenant VARCHAR,
+    place INTEGER NOT NULL, source VARCHAR NOT NULL)`;
+  const tables = (Object.keys(EVENT_TABLES) as EventTable[]).map((table) => {
     const columns = EVENT_COLUMNS[table].map(([name, type]) => `${name} ${type}`);
     return `CREATE TABLE ${EVENT_TABLES[table]} (${columns.join(", ")})`;
   });
+  return [...tables, cited];
 }
 
 function listColumnComments(table: EventTable): (readonly [string, string])[] {
@@ -115,7 +121,13 @@ const REVIEWED_DECISION_COLUMNS = [
 
 export const EVENT_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   provenance: {
-    sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
+    // By note: only the sources of rows that a condition leaves are gathered.
+    sql: (from) => `SELECT p.* REPLACE (coalesce(
+        (SELECT list_transform(
+            list_sort(list({place: c.place, source: c.source})), lambda pair: pair.source)
+          FROM ${from(CITED_SOURCE_TABLE)} AS c WHERE c.position = p.position),
+        p.cited_sources) AS cited_sources)
+      FROM ${from("provenance_rows")} AS p`,
     comment: "provenance recorded after the fact",
     columns: listColumnComments("provenance"),
   },

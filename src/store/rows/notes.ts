@@ -2,9 +2,15 @@
 // database alone have no position: they are given out once, to be journaled, and the record that
 // comes back takes their place in the same transaction.
 import type { MigratedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
-import { appendRows, type Connection, type RowAppender } from "../duckdb.ts";
-import { EVENT_COLUMNS, EVENT_TABLES, convertToColumnText } from "./events.ts";
+import { appendRows, appendValues, type Connection, type RowAppender } from "../duckdb.ts";
+import { CITED_SOURCE_TABLE, convertToColumnText, EVENT_COLUMNS, EVENT_TABLES } from "./events.ts";
 import type { PositionedRow } from "./review-queue.ts";
+
+/**
+ * Characters of a list that stays in its note's row. DuckDB compresses rows in groups of 122,880 and, at a checkpoint,
+ * the last group anew: with lists of 33 kB in them that takes more memory than it has.
+ */
+const INLINE_CITATIONS_LENGTH_MAX = 1024;
 
 const NOTE_TABLES = [
   "provenance",
@@ -32,13 +38,35 @@ export async function appendNotes(
     for (const { moved } of rows)
       if (moved !== undefined) await deleteMovedRows(connection, table, moved);
   }
+  await appendRows(
+    connection,
+    CITED_SOURCE_TABLE,
+    notes.flatMap(listCitedRows),
+    (appender, row) => {
+      appendValues(appender, BigInt(row.position), row.tenant);
+      appender.appendInteger(row.place);
+      appender.appendVarchar(row.source);
+    },
+  );
 }
 
-function appendNote(
-  appender: RowAppender,
-  { table, event, position }: PositionedRow<NoteRow>,
-): void {
+/** Sources that do not stay in the note's own row; none for most notes. */
+function listCitedRows(note: PositionedRow<NoteRow>) {
+  if (!hasLongCitations(note)) return [];
+  const { tenant, cited_sources: sources } = note.event as NoteEvents["provenance"];
+  return sources.map((source, place) => ({ position: note.position, tenant, place, source }));
+}
+
+function hasLongCitations({ table, event }: NoteRow): boolean {
+  if (table !== "provenance") return false;
+  const { cited_sources: sources } = event as NoteEvents["provenance"];
+  return sources.reduce((sum, { length }) => sum + length, 0) > INLINE_CITATIONS_LENGTH_MAX;
+}
+
+function appendNote(appender: RowAppender, note: PositionedRow<NoteRow>): void {
+  const { table, event, position } = note;
   const row: Record<string, unknown> = { ...event, position };
+  if (hasLongCitations(note)) row["cited_sources"] = null;
   for (const [name, type] of EVENT_COLUMNS[table]) {
     const value = row[name];
     if (value === undefined || value === null) appender.appendNull();

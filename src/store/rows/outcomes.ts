@@ -24,6 +24,7 @@ import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
 import { readNumber, type Connection, type RowAppender, type RowValues } from "../duckdb.ts";
 import { type RecordDescriber, JournalRowBatch } from "./journal.ts";
+import { CITED_SOURCE_TABLE } from "./events.ts";
 import { buildDayCountsSql } from "./outcome-views.ts";
 import { SCHEMA_VERSION } from "../schema.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
@@ -277,10 +278,14 @@ function appendAgent(appender: RowAppender, key: string): void {
 /** Removes provenance recorded before `cutoffMs`. @returns whether there was any. */
 export async function expireProvenance(connection: Connection, cutoffMs: number): Promise<boolean> {
   const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
-  const table = "provenance_rows";
-  if ((await readNumber(connection, `SELECT count(*) FROM ${table} WHERE ${before}`)) === 0)
-    return false;
-  await inTransaction(connection, () => connection.run(`DELETE FROM ${table} WHERE ${before}`));
+  const expired = `FROM provenance_rows WHERE ${before}`;
+  if ((await readNumber(connection, `SELECT count(*) ${expired}`)) === 0) return false;
+  await inTransaction(connection, async () => {
+    await connection.run(
+      `DELETE FROM ${CITED_SOURCE_TABLE} WHERE position IN (SELECT position ${expired})`,
+    );
+    await connection.run(`DELETE ${expired}`);
+  });
   return true;
 }
 

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isMemoryLimited } from "../../platform/limited-process.ts";
 import { DatabaseConnections } from "../database.ts";
-import type { SpillOptions } from "../duckdb.ts";
 import { DATABASE_FILE, WAL_FILE } from "../files.ts";
 import { ReadQueue } from "../query/read-queue.ts";
 import { STREAM_WORK_MS } from "../query/row-streams.ts";
 import { inTransaction } from "../rows/outcomes.ts";
+import { computeFreeBytes, prepareSpillDirectory } from "../spill.ts";
 import { quoteLiteral } from "../view.ts";
 import type {
   MessageFromSandbox,
@@ -20,17 +20,9 @@ import type {
 } from "./process.ts";
 import { encodeFault } from "../../contract/encoded-fault.ts";
 
-/** Bytes that stay free on the disk: twice what the journal keeps for itself. */
-const FREE_BYTES_MIN = 128 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 /** DuckDB's own share of the limit. Less than this has left it unable to replay its own log. */
 const DATABASE_MEGABYTES_MIN = 512;
-/** In the directory of the copy. */
-const SPILL_DIRECTORY = "spill";
-/** A query may put on disk so many times what the process may have in memory... */
-const SPILL_MEMORY_FACTOR = 4;
-/** ... and at most this part of what is free: the journal is on the same disk. */
-const SPILL_SHARE = 0.5;
 
 type OpenCopyCall = Extract<SandboxCall, { name: "open" }>;
 
@@ -115,22 +107,6 @@ export class SandboxServer {
       await writer.run("CHECKPOINT").catch(() => undefined);
     }
   }
-}
-
-/** Room for queries that need more than memory; what a killed process has left there goes. */
-function prepareSpillDirectory(copy: string, memoryBytes: number): SpillOptions | undefined {
-  const directory = join(copy, SPILL_DIRECTORY);
-  fs.rmSync(directory, { recursive: true, force: true });
-  fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const bytes = Math.min(memoryBytes * SPILL_MEMORY_FACTOR, computeFreeBytes(copy) * SPILL_SHARE);
-  const megabytes = Math.floor(bytes / MEBIBYTE);
-  return megabytes > 0 ? { directory, megabytes } : undefined;
-}
-
-/** Of the disk, beyond what stays free. */
-function computeFreeBytes(directory: string): number {
-  const { bavail, bsize } = fs.statfsSync(directory);
-  return bavail * bsize - FREE_BYTES_MIN;
 }
 
 /**

@@ -9,6 +9,7 @@ const TABLES = [
   "audit_rows",
   "review_rows",
   "provenance_rows",
+  "cited_source_rows",
   "policy_rows",
   "agent_rows",
   "applied",

@@ -71,6 +71,7 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["backtest_rows"],
     ["backtests"],
     ["batch_rows"],
+    ["cited_source_rows"],
     ["decision_day_rows"],
     ["decision_rows"],
     ["decisions"],
