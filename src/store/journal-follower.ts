@@ -62,6 +62,9 @@ export class StoreAheadOfJournal extends Error {
   }
 }
 
+/** A write that gives up because the store ends: the database is not at fault. */
+export class StoreEnds extends Error {}
+
 /** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
 export class JournalFollower {
   applied: AppliedPosition = NOTHING_APPLIED;
@@ -213,6 +216,7 @@ export class JournalFollower {
       try {
         await run(this.#writer);
       } catch (error) {
+        if (error instanceof StoreEnds) throw error;
         // The next `follow` finds out whether the database or the query is at fault.
         this.#suspectedError ??= error instanceof Error ? error : new Error(String(error));
         throw error;

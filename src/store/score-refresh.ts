@@ -2,7 +2,7 @@
 // often that the reading takes a small share of this thread's time, and once at the turn of a day for
 // the daily sample.
 import { DAY_MS } from "../contract/units.ts";
-import { type JournalFollower, tryCheckpoint } from "./journal-follower.ts";
+import { type JournalFollower, StoreEnds, tryCheckpoint } from "./journal-follower.ts";
 import { recordProjectionProgress } from "./decisions/projector.ts";
 import type { TierCounts } from "./messages.ts";
 import type { Connection } from "./duckdb.ts";
@@ -133,7 +133,7 @@ export class ScoreRefresher {
             await appendScores(writer, rows, readPosition, nowMs);
             // Decisions and queries wait in this thread's line.
             await new Promise((resolve) => setImmediate(resolve));
-            if (this.#isClosing) throw new Error("the store ends");
+            if (this.#isClosing) throw new StoreEnds("the store ends");
           }
           await this.#writeDailySample(writer, nowMs);
         });

@@ -274,11 +274,13 @@ class StoreLoop {
     clearTimeout(this.#timer);
     clearInterval(this.#checkTimer);
     clearTimeout(this.#endQueriesTimer);
+    // Told at once: an apply waits behind a reading of all scores.
+    const whenScoresEnd = this.#scoreRefresher.close();
     // First: copying the database for it may block the apply.
     await this.#sandbox?.end();
     await this.#applying;
     await this.#ingesting;
-    await this.#scoreRefresher.close();
+    await whenScoresEnd;
     await this.#closeRecords();
     await this.#options.core.close();
     this.#options.ledgerPort?.close();

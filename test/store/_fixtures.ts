@@ -92,12 +92,12 @@ export function notesInto(dataDir: string): JournaledNotes & { close: () => void
 
 /** A store with the records beside it, over one ring; nothing expires. */
 export function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
-  const { core } = openStoreCore(dataDir);
+  const { core, log } = openStoreCore(dataDir);
   const records = new StoreDecisionLog({
     core,
     rings: [ring],
     startMs,
     decisionsKeptDays: 36_500,
   });
-  return { core, records };
+  return { core, records, log };
 }

@@ -7,37 +7,9 @@ import { ScoreRefresher, type ScoreSource } from "../../src/store/score-refresh.
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { NOW_MS, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, fillJournal, openStoreCore } from "./_fixtures.ts";
+import { DAY_MS, rowOf } from "./_score-rows.ts";
 
-const DAY_MS = 86_400_000;
 const SAMPLED = 1200;
-
-function rowOf(index: number): ScoreRow {
-  return {
-    agent: `agent://made/${index}`,
-    namespace: "made",
-    tier: "B",
-    regime: "",
-    config_version: "c-1",
-    score: 50,
-    internal_score: 575,
-    effective_score: 550.25,
-    failure_probability: 0.125,
-    failure_optimistic: 0.1,
-    failure_pessimistic: 0.2,
-    outcomes: index,
-    reported: 0,
-    successes_90d: 1.5,
-    failures_90d: 0,
-    successes_14d: 0.5,
-    failures_14d: 0,
-    stakes_proven: 10,
-    first_seen_ms: NOW_MS - DAY_MS,
-    last_outcome_ms: NOW_MS,
-    last_failure_ms: 0,
-    credibility: -1,
-    cluster: 0,
-  };
-}
 
 /** A table of made-up agents, which counts how often it is read. */
 class MadeTable implements ScoreSource {

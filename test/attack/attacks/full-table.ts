@@ -58,8 +58,11 @@ async function play(
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-attack-"));
   try {
     const service = await startServiceWith(env, dataDir, () => undefined);
-    const wrong = await flooded(stage, part, service, figures);
-    if ((await service.stop()) !== 0) wrong.push("it did not end by itself");
+    const wrong = await flooded(stage, part, { service, env }, figures);
+    const stopAt = performance.now();
+    const code = await service.stop();
+    figures[`${part}_stop_ms`] = Math.round(performance.now() - stopAt);
+    if (code !== 0) wrong.push(`it did not end by itself: ${code ?? "killed"}`);
     wrong.push(...(await startedAgain(stage, part, env, dataDir, figures)));
     for (const each of wrong) broken.push(`${part}: ${each}`);
   } finally {
@@ -67,17 +70,23 @@ async function play(
   }
 }
 
+interface Flooded {
+  readonly service: ServerProcess;
+  /** Its settings. */
+  readonly env: Record<string, string>;
+}
+
 /** Floods a service; what did not hold. */
 async function flooded(
   stage: AttackStage,
   part: string,
-  service: ServerProcess,
+  { service, env }: Flooded,
   figures: Record<string, number>,
 ): Promise<string[]> {
   const wrong: string[] = [];
   const total = stage.isShort ? OUTCOMES_SHORT : OUTCOMES;
   const key = await stage.makeKey(service, "flood", ["outcomes:write"]);
-  const elsewhere = stage.isShort ? Number.NaN : await p99Elsewhere(stage, service);
+  const elsewhere = stage.isShort ? Number.NaN : await p99Elsewhere(stage, { service, env });
   const startedAt = performance.now();
   const watched = await stage.watch(service, () => flood(stage, service, key, total));
   for (const [name, value] of Object.entries(figuresOf(watched))) {
@@ -105,9 +114,12 @@ async function flooded(
   return wrong;
 }
 
-/** What others wait for `service`, ms, while its attacker floods another. */
-async function p99Elsewhere(stage: AttackStage, service: ServerProcess): Promise<number> {
-  const other = await stage.start();
+/**
+ * What others wait for `service`, ms, while its attacker floods another with the same settings: what is refused costs
+ * less than what is taken.
+ */
+async function p99Elsewhere(stage: AttackStage, { service, env }: Flooded): Promise<number> {
+  const other = await stage.startWith(env);
   const key = await stage.makeKey(other, "flood", ["outcomes:write"]);
   const work = () => flood(stage, other, key, OUTCOMES * ELSEWHERE);
   const { p99 } = await stage.othersDuring(service, work);
