@@ -1,7 +1,16 @@
 // The settings' environment of this process: the real one, with the file of settings and the files of
 // secrets laid under it once, before a command begins.
+import { DUCKDB_JE_MALLOC_CONF } from "../platform/limited-process.ts";
 import type { LayeredSettings } from "../service/settings/config-file.ts";
 import type { Environment } from "../service/settings/settings.ts";
+
+/**
+ * Sets DuckDB's allocator, unless the environment does. Before the store's thread starts, and on the main one: a
+ * thread's variables are a copy that native code does not see.
+ */
+export function setDatabaseAllocator(): void {
+  process.env["DUCKDB_JE_MALLOC_CONF"] ??= DUCKDB_JE_MALLOC_CONF;
+}
 
 let layeredEnvironment: LayeredSettings = { environment: process.env, origins: new Map() };
 

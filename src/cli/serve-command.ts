@@ -7,7 +7,7 @@ import { acceptLoss, describeAcceptedLoss } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { createClaimOptions } from "./data-access.ts";
-import { readEnvironment, loadEnvironment } from "./environment.ts";
+import { readEnvironment, loadEnvironment, setDatabaseAllocator } from "./environment.ts";
 import { print, printJson } from "./output.ts";
 import {
   type ServiceLog,
@@ -43,6 +43,7 @@ export interface ServeCommandFlags extends ServeFlags {
 export async function runServe(flags: ServeCommandFlags): Promise<void> {
   let voice = createStartupLog(flags, readEnvironment());
   try {
+    setDatabaseAllocator();
     await loadEnvironment(flags.config);
     const config = parseServeConfig(flags, readEnvironment());
     voice = createServiceLog(config);

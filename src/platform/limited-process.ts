@@ -16,6 +16,13 @@ const STDERR_TAIL_CHARS = 2000;
 const LIMIT_SCRIPT = `ulimit -d "$1" && shift && { { echo 10 >/proc/self/autogroup; } 2>/dev/null || :; } &&
   if command -v nice >/dev/null; then exec nice -n 10 "$@"; else exec "$@"; fi`;
 
+/**
+ * Variable of DuckDB's own allocator (jemalloc), read when its library is loaded: it kept an arena for each thread, and
+ * address space for all that it had ever freed, which counts here. A large query was refused because there had been
+ * another.
+ */
+export const DUCKDB_JE_MALLOC_CONF = "narenas:1,retain:false";
+
 export interface LimitedProcessOptions {
   /** File that the process runs. */
   entry: URL;
@@ -55,9 +62,7 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
       UV_THREADPOOL_SIZE: String(threads),
       // A pool of free memory for each thread would eat the limit up within minutes.
       MALLOC_ARENA_MAX: "2",
-      // DuckDB's own allocator as well (jemalloc): it kept one for each thread, and address space for all that it
-      // had ever freed, which counts here. A large query was refused because there had been another.
-      DUCKDB_JE_MALLOC_CONF: "narenas:1,retain:false",
+      DUCKDB_JE_MALLOC_CONF,
     },
   });
   child.on("message", options.onMessage);

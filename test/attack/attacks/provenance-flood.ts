@@ -13,7 +13,8 @@ const LASTS_SHORT_MS = 2500;
 const KEYS = 10;
 const KEYS_SHORT = 4;
 const STOP_MS_MAX = 10_000;
-const MEMORY_MORE_MIB = 600;
+/** DuckDB's cache, which fills to its limit (512 MiB), and as much again for queues, garbage and allocators. */
+const MEMORY_MORE_MIB = 1024;
 
 export const provenanceFlood: Attack = {
   name: "provenance-flood",
