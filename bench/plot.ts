@@ -1,5 +1,5 @@
 // SVG pictures of what the suites have found: latency and throughput against the rate, cost
-// by kind of request, growth, requests by threads.
+// by kind of request, growth, requests by threads, memory by part.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import { resultOf } from "./plot/results.ts";
 
 const HELP = `npm run bench -- plot FILE|DIR... [--to DIR]
 
-  FILE|DIR   results of tail, http, growth and cores: what \`--out FILE\` or \`npm run bench -- SUITE
+  FILE|DIR   results of tail, http, growth, cores and soak: what \`--out FILE\` or \`npm run bench -- SUITE
              --out-dir DIR\` has written, or the saved last line of stdout; others are passed over
   --to DIR   (default bench/plots)
 

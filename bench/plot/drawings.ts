@@ -1,9 +1,16 @@
 // Drawings of each suite: latency and throughput against the rate, cost by kind of request and by
-// company, growth by size, requests by threads.
+// company, growth by size, requests by threads, memory by part.
 import * as Plot from "@observablehq/plot";
 import type { Spread } from "../load/spread.ts";
 import { COLOURS, type Drawing } from "./drawing.ts";
-import type { CoresResult, GrowthResult, HttpResult, Result, TailResult } from "./results.ts";
+import type {
+  CoresResult,
+  GrowthResult,
+  HttpResult,
+  Result,
+  SoakResult,
+  TailResult,
+} from "./results.ts";
 
 /** One value of one line, with the spread of the rounds where there is one. */
 interface Dot {
@@ -21,6 +28,7 @@ export function drawingsOf(result: Result): Drawing[] {
   if (result.bench === "tail") return tailDrawings(result);
   if (result.bench === "http") return [httpDrawing(result)];
   if (result.bench === "growth") return growthDrawings(result);
+  if (result.bench === "soak") return [soakDrawing(result)];
   return [coresDrawing(result)];
 }
 
@@ -239,6 +247,34 @@ function coresDrawing({ machine, rows }: CoresResult): Drawing {
         }),
         ...lines(rows.map((row) => dot("verify", row.threads, row.per_second))),
       ],
+    },
+  };
+}
+
+/** Six lines are told apart: what is resident, DuckDB, malloc, and the three largest heaps. */
+const HEAPS_DRAWN = 3;
+
+function soakDrawing({ machine, minutes, requests, parts }: SoakResult): Drawing {
+  const lastMib = (name: string) => parts[name]?.points.at(-1)?.[1] ?? 0;
+  const heaps = Object.keys(parts)
+    .filter((name) => name.startsWith("heap "))
+    .toSorted((left, right) => lastMib(right) - lastMib(left))
+    .slice(0, HEAPS_DRAWN);
+  const drawn = ["resident anonymous", "malloc", "duckdb", ...heaps].filter(
+    (name) => parts[name] !== undefined,
+  );
+  const dots = drawn.flatMap((name) =>
+    parts[name]!.points.map(([minute, mib]) => exact(name.replace(/#\d+$/, ""), minute, mib)),
+  );
+  return {
+    name: "soak-parts",
+    title: "Memory by part under everyday work, garbage collected before each reading",
+    subtitle: `${machine}; ${requests.toLocaleString("en")} requests in ${minutes} minutes; the largest heaps`,
+    options: {
+      x: { label: "minutes", zero: true, grid: true },
+      y: { type: "log", label: "MiB", grid: true, tickFormat: NUMBER },
+      color: colours([...new Set(dots.map(({ series }) => series))]),
+      marks: lines(dots),
     },
   };
 }

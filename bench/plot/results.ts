@@ -1,5 +1,6 @@
 // Results as the suites print them, as far as they are drawn. A file is told by its member `bench`.
 import type { Spread } from "../load/spread.ts";
+import type { PartGrowth } from "../soak/parts.ts";
 
 export interface TailResult {
   readonly bench: "tail";
@@ -55,9 +56,17 @@ export interface CoresResult {
   }[];
 }
 
-export type Result = TailResult | HttpResult | GrowthResult | CoresResult;
+export interface SoakResult {
+  readonly bench: "soak";
+  readonly machine: string;
+  readonly minutes: number;
+  readonly requests: number;
+  readonly parts: Readonly<Record<string, Pick<PartGrowth, "bytes_per_request" | "points">>>;
+}
 
-const DRAWN = new Set(["tail", "http", "growth", "cores"]);
+export type Result = TailResult | HttpResult | GrowthResult | CoresResult | SoakResult;
+
+const DRAWN = new Set(["tail", "http", "growth", "cores", "soak"]);
 
 /** Of a file's text; undefined for a suite that has no drawing. @throws Error for no result at all. */
 export function resultOf(name: string, text: string): Result | undefined {

@@ -78,6 +78,25 @@ const RESULTS: [Result, string[], string[]][] = [
     ["cores"],
     ["answered, requests/s"],
   ],
+  [
+    {
+      bench: "soak",
+      machine,
+      minutes: 3,
+      requests: 4000,
+      parts: Object.fromEntries(
+        ["duckdb", "malloc", "heap main#0", "resident anonymous"].map((part, at) => [
+          part,
+          {
+            bytes_per_request: 0,
+            points: [0, 1, 2].map((minute) => [minute, 20 + 10 * at] as const),
+          },
+        ]),
+      ),
+    },
+    ["soak-parts"],
+    ["minutes", "MiB", "heap main"],
+  ],
 ];
 
 test.each(RESULTS)("pictures of $bench", (result, names, labels) => {
@@ -100,7 +119,7 @@ test("files of results, alone or in a directory, become pictures", async () => {
   const directory = mkdtempSync(path.join(tmpdir(), "trustrank-plot-"));
   directories.push(directory);
   writeFileSync(path.join(directory, "tail.json"), `a table\n${JSON.stringify(tail)}\n`);
-  writeFileSync(path.join(directory, "soak.json"), '{"bench":"soak"}\n');
+  writeFileSync(path.join(directory, "kernel.json"), '{"bench":"kernel"}\n');
   const to = path.join(directory, "plots");
   const { stdout, stderr } = await run(process.execPath, [
     "--disable-warning=ExperimentalWarning",
@@ -112,7 +131,7 @@ test("files of results, alone or in a directory, become pictures", async () => {
   const { plots } = JSON.parse(stdout) as { plots: string[] };
   const names = plots.map((file) => path.basename(file));
   expect(names.toSorted()).toEqual(readdirSync(to).toSorted());
-  expect(stderr).toContain("soak.json: nothing to draw");
+  expect(stderr).toContain("kernel.json: nothing to draw");
   for (const file of plots) expect(readFileSync(file, "utf8")).toMatch(/^<svg .*<\/svg>\n$/s);
 });
 
