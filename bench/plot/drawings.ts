@@ -264,7 +264,10 @@ function soakDrawing({ machine, minutes, requests, parts }: SoakResult): Drawing
     (name) => parts[name] !== undefined,
   );
   const dots = drawn.flatMap((name) =>
-    parts[name]!.points.map(([minute, mib]) => exact(name.replace(/#\d+$/, ""), minute, mib)),
+    // Longer names do not fit beside the lines.
+    parts[name]!.points.map(([minute, mib]) =>
+      exact(name.replace(/#\d+$| anonymous$/, ""), minute, mib),
+    ),
   );
   return {
     name: "soak-parts",
