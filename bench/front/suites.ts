@@ -39,6 +39,7 @@ export const GROUPS: Readonly<Record<string, Files>> = {
     recovery: "bench/recovery.ts",
     "vault-start": "bench/vault-start.ts",
     backup: "bench/backup.ts",
+    seals: "bench/seals.ts",
   },
   learning: {
     kaizen: "bench/kaizen-million.ts",

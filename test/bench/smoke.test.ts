@@ -108,6 +108,12 @@ test.concurrent("bench:path: steps of the echo, and parts of the service", async
   expect(parts["denied"]!["policy and verdict"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:seals: what a seal costs, by the length of a message", async () => {
+  const { rows } = await lastLine("bench/seals.ts", "--smoke", "--bytes", "300,75000");
+  const long = (rows as Record<string, { read_us: { median: number } }>)["75000"];
+  expect(long?.read_us.median).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:pool: an item in place and on the pool, alone and in batches", async () => {
   const { rows } = await lastLine("bench/pool.ts", "--smoke", "--items", "1,16");
   expect(Object.keys(rows as object)).toHaveLength(5);

@@ -87,7 +87,8 @@ async function expectUnharmed(): Promise<void> {
   expect(fs.readdirSync("/tmp").filter((name) => name.startsWith("trustrank-escape-s"))).toEqual(
     [],
   );
-  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual(["0.parquet"]);
+  const written = fs.readdirSync(`${dataDir}/store-export`, { recursive: true });
+  expect(written.toSorted()).toEqual(["0.parquet", "spill"]);
 }
 
 describe("SQL over HTTP", () => {
