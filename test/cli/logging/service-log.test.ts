@@ -77,7 +77,8 @@ it("tells at the level debug of each refused request, on every thread", async ()
 
 it("leaves out what is below its level", async () => {
   const { stderr } = await served([], ["/nothing"], { TRUSTRANK_LOG_LEVEL: "warn" });
-  expect(stderr).toBe("");
+  // A busy machine may be worth a warning.
+  expect(stderr).not.toMatch(/"level":"(?:info|debug)"/);
 });
 
 it("is text for people where they want it", async () => {
