@@ -30,7 +30,7 @@ export interface CompactJws {
   readonly payload: Buffer;
 }
 
-/** What somebody other than the reporter signed of a transaction. */
+/** A transaction, signed by another party than the reporter. */
 export interface AttestationJws extends CompactJws {
   /** Epoch ms. */
   readonly issuedAtMs: number;

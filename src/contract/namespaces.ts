@@ -121,7 +121,7 @@ export class NamespaceOwners {
     return sortByName([...this.#owners.values()]);
   }
 
-  /** Those whom nobody vouches for, in whose namespaces agents have registered keys; by name. */
+  /** Those that no administrator vouches for, in whose namespaces agents have registered keys; by name. */
   listUnvouched(): NamespaceOwner[] {
     const owners = [...this.#owners.values()];
     return sortByName(

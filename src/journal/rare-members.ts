@@ -75,7 +75,7 @@ export function readIncidentId(bytes: Buffer, at: number, flags: number): string
   return readName(bytes, computeIncidentOffset(at, flags));
 }
 
-/** The attestation; undefined where nobody but the reporter signed. */
+/** The attestation; undefined where only the reporter signed. */
 export function readAttestation(
   bytes: Buffer,
   at: number,

@@ -80,7 +80,7 @@ export interface PendingRecord {
 
 /** No tenant has this name: tenants hold no control characters. */
 const SIGNED_SCOPE = Buffer.from("\u0001jws");
-/** Only a verified attestation sets it: an id that nobody attested would let anybody use it up. */
+/** Only a verified attestation sets it: an id without one could be used up by any reporter. */
 const ATTESTED_SCOPE = Buffer.from("\u0001attested");
 const BATCH_CONTENT = Buffer.from("batch\n");
 const ASSESSED_SCOPE = Buffer.from("\u0001assessed");

@@ -1,4 +1,4 @@
-// Owners of namespaces whom nobody vouches for, and the outcomes signed there, by the journal: for `doctor` and
+// Owners of namespaces that no administrator vouches for, and the outcomes signed there, by the journal: for `doctor` and
 // `upgrade --check`. Reads only.
 import { extractKeyNamespace } from "../contract/identifiers.ts";
 import { NamespaceOwners, type RegistryEvent } from "../contract/namespaces.ts";

@@ -1,5 +1,5 @@
 // Agreement of this node with those that tell of themselves: by the chains of the journals, which decide who
-// must end, and by the agent tables, which are told and end nobody. Reports that do not count are named.
+// must end, and by the agent tables, which are told and end no node. Reports that do not count are named.
 import type { StreamMetrics } from "./metrics.ts";
 import { type ClusterView, compareTables, findDivergence, type NodeReport } from "./reports.ts";
 
@@ -7,7 +7,7 @@ export type Disagreement =
   | { readonly kind: "diverged"; readonly detail: string }
   | { readonly kind: "note"; readonly event: string; readonly detail: string };
 
-/** Shortest time in ms between two lines about reports that do not count: whoever writes them may change them at will. */
+/** Shortest time in ms between two lines about reports that do not count: their writer may change them at will. */
 const UNSEALED_TOLD_INTERVAL_MS = 60_000;
 /** Names in such a line. */
 const UNSEALED_NAMES_TOLD = 8;

@@ -49,7 +49,7 @@ export class AppliedNodeCounter {
 
   /**
    * Asks which nodes have in force everything that this node knows to be in the log now. Waits for the whole time where
-   * `isWhole` is false: nodes may live that nobody knows of.
+   * `isWhole` is false: there may be living nodes that are not known here.
    */
   async askNodes(living: readonly string[], isWhole = true): Promise<AppliedNodes> {
     const known = new Set([...living, this.#node]);

@@ -21,7 +21,7 @@ export class ReportWatch {
 
   /**
    * Takes what the log holds now. A report that is seen for the first time counts as changed just now. A node whose
-   * report is gone, or was written over by somebody else, may live on: it is counted until `awayMs` after its last.
+   * report is gone, or was overwritten by another client of the log, may still live: it is counted until `awayMs` after its last.
    */
   update(reports: NodeReports): ReportAges {
     const nowMs = this.#monotonic();

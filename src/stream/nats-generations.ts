@@ -1,5 +1,5 @@
 // Generations of a cluster's log: the streams that are there, and which of them nodes of this cluster have written.
-// Whoever has the credentials of the log's servers may make a stream of any name.
+// A holder of the credentials of the log's servers can make a stream of any name.
 import type { JetStreamManager } from "./nats-jetstream.ts";
 import {
   buildStreamConfig,
@@ -9,6 +9,7 @@ import {
   describeStreamFault,
 } from "./nats-stream.ts";
 import { ClusterRefused } from "./ordered-log.ts";
+import { isStreamMissing } from "./retries.ts";
 import { type ClusterSecret, LogSeals } from "./seal.ts";
 
 const GENERATION = /^[1-9]\d{0,8}$/;
@@ -85,12 +86,10 @@ async function findStreamConfig(manager: JetStreamManager, stream: string) {
   try {
     return (await manager.streams.info(stream)).config;
   } catch (error) {
-    if ((error as { code?: number }).code === STREAM_NOT_FOUND) return undefined;
+    if (isStreamMissing(error)) return undefined;
     throw error;
   }
 }
-
-const STREAM_NOT_FOUND = 10_059;
 
 /**
  * Followed is the highest that a sealed report names, or whose first or newest message is sealed. Where there is no

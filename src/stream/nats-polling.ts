@@ -1,5 +1,5 @@
 // Questions to all nodes over NATS, beside the log. A reply is sealed together with its question and a nonce of who asks,
-// so that nobody else can make it, nor send again what a node has replied before.
+// so that no other client can make it, nor replay an earlier reply of a node.
 import { randomBytes } from "node:crypto";
 import type { NodePolling } from "./applied-nodes.ts";
 import {
@@ -12,7 +12,7 @@ import type { LogSeals } from "./seal.ts";
 const NONCE = "Tr-Nonce";
 const SEAL = "Tr-Seal";
 const NONCE_BYTES = 16;
-/** Replies looked at for each that is wanted: somebody else may send any number of them. */
+/** Replies looked at for each that is wanted: another client may send any number of them. */
 const REPLIES_LOOKED_AT = 100;
 
 export interface NatsPollingOptions {

@@ -38,7 +38,7 @@ export interface NodeReport {
   /** Highest rules of the log that it knows, and those in force where it is; left out: the first. */
   readonly rulesMax?: number | undefined;
   readonly rules?: number | undefined;
-  /** When the log's rules began to demand seals, epoch ms by its servers; left out: they do not, or nobody knows. */
+  /** When the log's rules began to demand seals, epoch ms by its servers; left out: they do not, or it is not known. */
   readonly sealedSinceMs?: number | undefined;
   /** What it does beside answering; left out: nothing. */
   readonly role?: NodeRole | undefined;

@@ -36,7 +36,13 @@ export function isRevisionConflict(error: unknown): boolean {
   return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
 }
 
+/** Whether there is no stream, or no bucket, of the name asked for. */
+export function isStreamMissing(error: unknown): boolean {
+  return (error as { code?: number }).code === STREAM_NOT_FOUND;
+}
+
 const WRONG_LAST_SEQUENCE = 10_071;
+const STREAM_NOT_FOUND = 10_059;
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

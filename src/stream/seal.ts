@@ -43,7 +43,7 @@ export class LogSeals {
     return this.#compute(content).toString("hex");
   }
 
-  /** Whether `seal`, as somebody has written it, is that of the content. */
+  /** Whether `seal`, as it was received, is that of the content. */
   isSealed(content: SealedContent, seal: string): boolean {
     const found = Buffer.from(seal, "hex");
     return found.byteLength === KEY_BYTES && timingSafeEqual(found, this.#compute(content));

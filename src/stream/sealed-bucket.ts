@@ -1,8 +1,9 @@
 // A bucket beside the log whose values carry seals: reports of nodes, leases, names. A value names the newest revision of
-// the bucket that its writer knew. Whoever has seen a later one of the same key knows that it was written before that,
-// and is an old value written again.
+// the bucket that its writer knew. A reader that has seen a later one of the same key takes it for an old value that was
+// written again.
 import type { JetStreamClient } from "./nats-jetstream.ts";
 import { Kvm } from "@nats-io/kv";
+import { isStreamMissing } from "./retries.ts";
 import { digest, type LogSeals, type SealedContent } from "./seal.ts";
 
 interface StoredEntry {
@@ -65,14 +66,12 @@ export async function openSealedBucket(
     // One that is there is taken as it is: its copies may have been raised since.
     return new SealedBucket(bound, settings);
   } catch (error) {
-    if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
+    if (!isStreamMissing(error)) throw error;
   }
   if (!mayCreate) return undefined;
   const options = { replicas, storage: "file", history: 1, ttl } as const;
   return new SealedBucket(await buckets.create(name, options), settings);
 }
-
-const STREAM_NOT_FOUND = 10_059;
 
 export class SealedBucket {
   readonly #bucket: Bucket;
@@ -111,7 +110,7 @@ export class SealedBucket {
     return this.#remember(key, await this.#bucket.put(key, value));
   }
 
-  /** Unless somebody has written since that revision. Never rejects. */
+  /** Does nothing where the key has a later revision. Never rejects. */
   async delete(key: string, revision: number): Promise<void> {
     await this.#bucket.delete(key, { previousSeq: revision }).catch(() => undefined);
   }

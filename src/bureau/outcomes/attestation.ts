@@ -1,6 +1,6 @@
 // Attestation of an outcome: another party's JWS over the transaction that the reporter's signed body
 // settles. Verified after the reporter's signature, it raises the grade and lets the transaction count
-// once. A document that does not hold refuses the outcome, so that nobody mistakes it for proof.
+// once. A document that does not hold refuses the outcome: its reporter would mistake it for proof.
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import { type AttestationJws, parseAttestation } from "../../contract/jws.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";

@@ -79,7 +79,7 @@ export class LagGuard {
 
   /**
    * Whether a key that is not known here may be valid all the same. It looks at the proof that there is and begins
-   * none: whoever sends wrong keys costs the log nothing.
+   * none: requests with wrong keys cost the log nothing.
    */
   get isBehind(): boolean {
     return this.#lagSource.lagMs(this.#now()) > UNKNOWN_KEY_LAG_MS_MAX;

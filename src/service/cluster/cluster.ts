@@ -58,7 +58,7 @@ export interface OpenCluster {
   readonly figures: StreamMetrics;
   /** What the last look at the whole cluster has found; undefined before the first. */
   overview(): ClusterState | undefined;
-  /** Of that look: what somebody else has written beside the log. */
+  /** Of that look: reports and generations of the log that no node has sealed. */
   warnings(): readonly string[];
   /**
    * Resolves once everything that stood in the log at this moment is applied.

@@ -65,7 +65,7 @@ export function buildClusterOverview(
   };
 }
 
-/** What somebody else has written beside the log, and what none of this cluster's nodes has begun. */
+/** Reports that no node of this cluster has sealed, and generations that none has begun. */
 export function listSealProblems({
   unsealed = [],
   inventedGenerations = [],

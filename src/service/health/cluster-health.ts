@@ -82,7 +82,8 @@ export class IgnoredMessageHistory {
 
   async #readIfDue(seenCount: number, sinceMs: number): Promise<void> {
     if (this.#figures === undefined || this.#isReading || seenCount === this.#seenCount) return;
-    if (this.#store.status().isBuilding) return;
+    const { isBuilding, appliedLsn, durableLsn } = this.#store.status();
+    if (isBuilding) return;
     this.#isReading = true;
     try {
       const [row] = await this.#store.queryTrusted(
@@ -92,7 +93,8 @@ export class IgnoredMessageHistory {
       );
       const [count, seq, atMs] = row!.map((value) => Number(value ?? 0));
       this.#stored = { count: count!, seq: seq!, atMs: atMs! };
-      this.#seenCount = seenCount;
+      // A store that is behind may lack some: it is read again.
+      if (appliedLsn >= durableLsn) this.#seenCount = seenCount;
     } catch {
       // The store says itself what it lacks; asked again with the next look.
     } finally {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { buildMessageHeaders } from "../nats-connection.ts";
 import { type LogSource, readUntilStalled } from "../watched-reading.ts";
-import { retryUntilAvailable, wrapAsStreamUnavailable } from "../retries.ts";
+import { isStreamMissing, retryUntilAvailable, wrapAsStreamUnavailable } from "../retries.ts";
 import { digest, type LogSeals, type SealedContent } from "../seal.ts";
 import {
   type DecisionParts,
@@ -22,7 +22,6 @@ const SEAL = "Tr-Seal";
 const REQUEST_MS = 2000;
 /** So long parts are kept for a node that is away. */
 const PART_AGE_NS_MAX = 7 * 86_400_000_000_000;
-const STREAM_NOT_FOUND = 10_059;
 
 interface PartHeaders {
   get(name: string): string;
@@ -145,7 +144,7 @@ export class NatsDecisionParts implements DecisionParts {
     try {
       return await streams.info(this.#stream);
     } catch (error) {
-      if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
+      if (!isStreamMissing(error)) throw error;
       return streams.add(this.#buildPartStreamConfig());
     }
   }
@@ -187,7 +186,7 @@ export class NatsDecisionParts implements DecisionParts {
     return { ended: run(), close };
   }
 
-  /** What nobody of a cluster has sent becomes a part that no reader takes. */
+  /** A part that no node of the cluster has sent is decoded to one that no reader takes. */
   async #decodePart({
     seq,
     subject,
