@@ -97,18 +97,19 @@ export const Effective = t.defineMessage("Effective", {
 });
 export type Effective = t.MessageOf<typeof Effective>;
 
-/** `DELETE /v1/keys/{id}`. */
-export const KeyRevoked = t.defineMessage("KeyRevoked", {
+const KEY_AND_SPREAD = {
   ...KeyDescription.properties,
   effective: t.makeOptional(t.withDescription(Effective, "Left out by a service that is alone.")),
-});
+};
+
+/** `PATCH /v1/keys/{id}`. */
+export const KeyChanged = t.defineMessage("KeyChanged", KEY_AND_SPREAD);
+
+/** `DELETE /v1/keys/{id}`. */
+export const KeyRevoked = t.defineMessage("KeyRevoked", KEY_AND_SPREAD);
 export type KeyRevoked = t.MessageOf<typeof KeyRevoked>;
 
-export const KeyCreated = t.defineMessage("KeyCreated", {
-  key: t.text,
-  ...KeyDescription.properties,
-  effective: t.makeOptional(t.withDescription(Effective, "Left out by a service that is alone.")),
-});
+export const KeyCreated = t.defineMessage("KeyCreated", { key: t.text, ...KEY_AND_SPREAD });
 
 /** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */
 export const KeyPatch = t.defineStrictMessage(

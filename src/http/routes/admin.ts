@@ -63,7 +63,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Changes a key's label, scopes, expiry or minimum scores; its secret stays",
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyPatch" },
-    responses: { 200: { description: "The key as it is now", schema: "KeyDescription" } },
+    responses: { 200: { description: "The key as it is now", schema: "KeyChanged" } },
     ...confirmMissing(changeKey),
   },
   {
@@ -183,7 +183,7 @@ async function createKey(exchange: Exchange): Promise<Reply> {
 /** In force before it is on record, as a revocation is. */
 async function changeKey(exchange: Exchange): Promise<Reply> {
   const patch = parseKeyPatch(exchange.readDocument());
-  const { keyring, clock } = exchange.services;
+  const { keyring, clock, effect } = exchange.services;
   if (typeof patch.expires_at === "number" && patch.expires_at <= clock()) {
     const detail = "must lie ahead: to end a key now, revoke it";
     throw invalidRequest([{ pointer: "/expires_at", code: "range", detail }]);
@@ -199,7 +199,8 @@ async function changeKey(exchange: Exchange): Promise<Reply> {
     },
   );
   await auditKeyChange(exchange, "api_key.changed", { ...description, before });
-  return exchange.document(200, description);
+  const effective = await effect?.();
+  return exchange.document(200, { ...description, ...(effective && { effective }) });
 }
 
 async function rotateKey(exchange: Exchange): Promise<Reply> {

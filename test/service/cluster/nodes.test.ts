@@ -98,6 +98,19 @@ describe("a cluster", needs("nats-server"), () => {
     expect(await Promise.all(nodes.map(verify))).toEqual([401, 401, 401]);
   });
 
+  it("waits for the nodes when it changes a key's scopes", async () => {
+    const made = await nodes[0]!.ask<{ key: string; key_id: string }>("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["score:read", "outcomes:write"],
+    });
+    const { key, key_id: id } = made.body;
+    const changed = await nodes[1]!.ask("PATCH", `/v1/keys/${id}`, { scopes: ["outcomes:write"] });
+    expect(changed.body).toMatchObject({ effective: { nodes: 3, of: 3, missing: [] } });
+    const verify = async (node: Node) =>
+      (await node.ask("POST", "/v1/trust/verify", QUESTION, key)).status;
+    expect(await Promise.all(nodes.map(verify))).toEqual([403, 403, 403]);
+  });
+
   it("names a node that does not answer, and says from when on nobody takes the key", async () => {
     const made = await nodes[0]!.ask<{ key_id: string }>("POST", "/v1/keys", {
       tenant: "acme",
