@@ -38,6 +38,10 @@ const RECONNECT_MS = 100;
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
 const CONNECT_TIMEOUT_MS = 2000;
+/** Interval in ms at which a clock that was set back shows. */
+const CLOCK_LOOK_INTERVAL_MS = 1000;
+/** Named for no time at all: no connection to it is tried. */
+const UNUSED_SERVER = "localhost:1";
 /** Addresses tried for each server, at most: a name may have more than one. */
 const ADDRESSES_MAX = 4;
 /** Codes of what TLS may find wrong with a server's certificate, as Node names them. */
@@ -73,7 +77,10 @@ export async function connectToServers(settings: NatsServerSettings): Promise<Lo
     for (const file of [credentialsFile, tls?.caFile, tls?.certFile, tls?.keyFile]) {
       if (file !== undefined) readFileSync(file);
     }
-    return await connectInTime(options, servers.length * ADDRESSES_MAX * CONNECT_TIMEOUT_MS);
+    const msMax = servers.length * ADDRESSES_MAX * CONNECT_TIMEOUT_MS;
+    const connection = await connectInTime(options, msMax);
+    forgetFutureTries(connection, servers);
+    return connection;
   } catch (error) {
     const cause = error instanceof errors.TimeoutError ? await findTlsRefusal(settings) : undefined;
     const refusal = describePermanentError(cause ?? (error as Error), settings);
@@ -88,6 +95,22 @@ async function connectInTime(options: ConnectionOptions, ms: number): Promise<Lo
     void connecting.then((late) => late.close()).catch(() => undefined);
     throw new errors.TimeoutError();
   });
+}
+
+/**
+ * A lost connection tries a server again some ms after its last try, by the system's clock: set back by an hour, that
+ * clock would keep this node away from its cluster for an hour. Until the connection is closed, tries that lie ahead
+ * are forgotten.
+ */
+function forgetFutureTries(connection: LogConnection, servers: readonly string[]): void {
+  const look = setInterval(() => {
+    const nowMs = Date.now();
+    if (connection.getServers().every(({ lastConnect }) => lastConnect <= nowMs)) return;
+    // Of a server that is named already the client keeps the last try.
+    connection.setServers([UNUSED_SERVER]);
+    connection.setServers([...servers]);
+  }, CLOCK_LOOK_INTERVAL_MS).unref();
+  void connection.closed().then(() => clearInterval(look));
 }
 
 /** Headers of a message, by name. */

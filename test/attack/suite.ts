@@ -1,6 +1,6 @@
 // The attack suite: plays bounded attacks against the real service on loopback. A table on stderr, one
 // JSON object on the last line of stdout: {"tried": n, "held": n, "skipped": [...],
-// "broken": [...], "figures": {...}}.
+// "broken": [...], "figures": {...}, "seconds": n}.
 // Exit status 1 when something did not hold.
 import { parseArgs } from "node:util";
 import type { Attack, Outcome } from "./attack.ts";
@@ -28,6 +28,10 @@ async function playOne(attack: Attack, stage: AttackStage): Promise<Outcome> {
   } finally {
     await stage.close();
   }
+}
+
+function secondsSince(startedMs: number): number {
+  return Math.round((performance.now() - startedMs) / 100) / 10;
 }
 
 async function main(): Promise<void> {
@@ -59,7 +63,9 @@ async function main(): Promise<void> {
   const figures: Record<string, Outcome["figures"]> = {};
   const played = ATTACKS.filter(({ name }) => wanted?.includes(name) ?? true);
   console.error(machine());
+  const begunMs = performance.now();
   for (const attack of played) {
+    const startedMs = performance.now();
     const outcome = await playOne(attack, new AttackStage(options));
     figures[attack.name] = outcome.figures;
     if (outcome.broken.length > 0) broken.push({ attack: attack.name, why: outcome.broken });
@@ -68,7 +74,8 @@ async function main(): Promise<void> {
       console.error(`skipped ${attack.name}: needs ${outcome.skipped}`);
       continue;
     }
-    console.error(`${outcome.broken.length === 0 ? "held  " : "BROKEN"} ${attack.name}`);
+    const verdict = outcome.broken.length === 0 ? "held  " : "BROKEN";
+    console.error(`${verdict} ${attack.name.padEnd(32)} ${secondsSince(startedMs)} s`);
     for (const why of outcome.broken) console.error(`       ${why}`);
     for (const [name, value] of Object.entries(outcome.figures)) {
       console.error(`       ${name.padEnd(32)} ${value}`);
@@ -77,7 +84,8 @@ async function main(): Promise<void> {
   await shared.close();
   const tried = played.length - skipped.length;
   const held = tried - broken.length;
-  console.log(JSON.stringify({ tried, held, skipped, broken, figures }));
+  const seconds = secondsSince(begunMs);
+  console.log(JSON.stringify({ tried, held, skipped, broken, figures, seconds }));
   if (broken.length > 0) process.exitCode = 1;
 }
 
