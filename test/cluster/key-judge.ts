@@ -2,6 +2,7 @@
 // stays valid. A question counts by the moment at which it was begun, by this process's monotonic clock.
 import { Agent, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { until } from "./parts.ts";
 import { createKey, revoke } from "./revoked-key.ts";
 
 /** Bounds that docs/operate/cluster.md promises: of requests with a key, and of reads of scores. */
@@ -88,8 +89,10 @@ export class KeyJudge {
     this.#keys = { valid: valid.key, revoked: revoked.key, revokedId: revoked.keyId };
     for (const node of this.#urls.keys()) {
       for (const isRevoked of [false, true]) {
-        while ((await this.#ask({ node, isRevoked, isScore: true })).status !== 200)
-          await wait(100);
+        await until(
+          async () => (await this.#ask({ node, isRevoked, isScore: true })).status === 200,
+          `node ${node + 1} does not take a new key`,
+        );
       }
     }
   }

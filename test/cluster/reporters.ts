@@ -7,6 +7,8 @@ import type { Acknowledged } from "./history.ts";
 
 const LANES_PER_NODE = 5;
 const TRY_MS = 2500;
+/** A node that is asked for so long without an acknowledgement has not come back. */
+const PROBE_MS_MAX = 120_000;
 /** Between two tries of the same outcome. */
 const AGAIN_MS = 200;
 const PAUSE_MS = 15;
@@ -88,6 +90,8 @@ export class Reporters {
         const headers = { ...HEADERS, "idempotency-key": offer.id };
         const invokedMs = performance.now();
         for (let heard; heard?.node !== node;) {
+          if (performance.now() - invokedMs > PROBE_MS_MAX)
+            throw new Error(`node ${node + 1} acknowledges nothing, after ${PROBE_MS_MAX} ms`);
           heard = await this.#sent("/v1/outcomes", headers, offer.body, node, 1);
           if (heard === undefined) continue;
           this.#take(offer, heard.answer.status, heard.answer.body as Receipt, invokedMs, node);
