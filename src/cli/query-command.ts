@@ -21,20 +21,20 @@ interface ServerRows {
 /** Prints the rows; notes on stderr when the answer was cut. */
 export async function runQuery(
   access: DataAccess,
-  sql: string,
+  { sql, params }: { readonly sql: string; readonly params: readonly string[] },
   flags: OutputFlags & { format: QueryFormat },
 ): Promise<void> {
   const result = await runOnFilesOrServer<QueryRows>(
     access,
     (dataDir) =>
       withStoreOnFiles(dataDir, mentionsCurrentScores(sql), (store) =>
-        store.query(sql, QUERY_LIMITS),
+        store.query(sql, QUERY_LIMITS, undefined, { params }),
       ),
     async (client) => {
       const { columns, rows, is_truncated } = await client.sendJson<ServerRows>(
         "POST",
         "/v1/query",
-        { sql, format: "json" },
+        { sql, params, format: "json" },
       );
       return { columns, rows, isTruncated: is_truncated };
     },

@@ -117,6 +117,7 @@ export const FIELD_ERROR_CODES = [
   "timeout",
   "memory",
   "cancelled",
+  "sql",
   ...FAULT_CODES,
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];

@@ -36,8 +36,8 @@ export async function runCallerCall(
     return call.name === "query" ? sandbox.query(call) : sandbox.openStream(call);
   }
   await freshen();
-  if (call.name === "query") return readQueue.query(call.sql, call.limits, call.asker);
-  return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
+  if (call.name === "query") return readQueue.query(call, call.limits, call.asker);
+  return readQueue.streams.open(call, STREAM_WORK_MS, call.asker);
 }
 
 /** What the store's own calls are answered from. */

@@ -154,9 +154,10 @@ class StoreClient implements OpenStore {
     sql: string,
     limits: QueryLimits,
     tenant?: string,
-    { withheld = [], handle }: QueryOptions = {},
+    { withheld = [], params, handle }: QueryOptions = {},
   ): Promise<QueryResult> {
-    return this.#callForCaller({ name: "query", sql, limits, asker: { tenant, withheld }, handle });
+    const asker = { tenant, withheld };
+    return this.#callForCaller({ name: "query", sql, params, limits, asker, handle });
   }
 
   cancelQuery(handle: string): Promise<boolean> {
@@ -166,10 +167,10 @@ class StoreClient implements OpenStore {
   async openStream(
     sql: string,
     tenant?: string,
-    withheld: readonly string[] = [],
+    { withheld = [], params }: Omit<QueryOptions, "handle"> = {},
   ): Promise<StreamedRows> {
-    const asker = { tenant, withheld };
-    const opened = await this.#callForCaller<RowStreamHandle>({ name: "openStream", sql, asker });
+    const call = { name: "openStream", sql, params, asker: { tenant, withheld } } as const;
+    const opened = await this.#callForCaller<RowStreamHandle>(call);
     return createStreamedRows(opened, (call) => this.#call(call));
   }
 

@@ -3,7 +3,8 @@
 // values into JSON.
 import { createRequire } from "node:module";
 import type * as DuckDB from "@duckdb/node-api";
-import { formatUtcTimestamp, LocalTimeFormatter } from "./local-time.ts";
+import type { QueryParameter } from "../contract/schemas/service.ts";
+import { formatDuration, formatUtcTimestamp, LocalTimeFormatter } from "./local-time.ts";
 import { quoteLiteral } from "./view.ts";
 
 // Required, not imported: to learn the names that this package exports, `import` scans its 180 files
@@ -11,6 +12,7 @@ import { quoteLiteral } from "./view.ts";
 const {
   DuckDBDataChunk,
   DuckDBInstance,
+  DuckDBIntervalValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
@@ -67,9 +69,13 @@ export interface Connection {
   ): Promise<void>;
   /**
    * Prepares exactly one reading statement and starts it, inside the open transaction.
-   * @throws StatementRefused when the text is anything else.
+   * @throws StatementRefused when the text is anything else, ParameterCountMismatch.
    */
-  stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
+  stream(
+    sql: string,
+    parameters: readonly QueryParameter[],
+    onText: (length: number) => void,
+  ): Promise<RowStream>;
   /** Stops the running statement, from another turn of the event loop. */
   interrupt(): void;
   close(): void;
@@ -83,6 +89,9 @@ export interface DuckDatabase {
 
 /** The text is not one statement that only reads. */
 export class StatementRefused extends Error {}
+
+/** A statement has another number of parameters than there are values. */
+export class ParameterCountMismatch extends Error {}
 
 /** Where a query may put what its memory does not hold, and how much of it. */
 export interface SpillOptions {
@@ -212,13 +221,18 @@ class DuckConnection implements Connection {
     }
   }
 
-  async stream(sql: string, onText: (length: number) => void): Promise<RowStream> {
+  async stream(
+    sql: string,
+    parameters: readonly QueryParameter[],
+    onText: (length: number) => void,
+  ): Promise<RowStream> {
     const extracted = await this.#connection.extractStatements(sql);
     if (extracted.count !== 1) throw new StatementRefused("more than one statement");
     const prepared = await extracted.prepare(0);
     try {
       if (!READ_STATEMENT_TYPES.has(prepared.statementType))
         throw new StatementRefused("not a SELECT");
+      bindParameters(prepared, parameters);
       const result = await prepared.stream();
       const converter = createJsonConverter(onText, this.#localTimes);
       const atEnd = async () => {
@@ -239,6 +253,22 @@ class DuckConnection implements Connection {
   close(): void {
     this.#connection.closeSync();
   }
+}
+
+/** Whole numbers as BIGINT, others as DOUBLE. @throws ParameterCountMismatch */
+function bindParameters(
+  prepared: DuckDB.DuckDBPreparedStatement,
+  parameters: readonly QueryParameter[],
+): void {
+  const count = prepared.parameterCount;
+  if (count !== parameters.length) {
+    throw new ParameterCountMismatch(
+      `the query has ${count} parameters, and there are ${parameters.length} values for them`,
+    );
+  }
+  prepared.bind(
+    parameters.map((value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value)),
+  );
 }
 
 /** The first value of a statement's first row as a number; NaN without a row. */
@@ -313,7 +343,7 @@ const DECIMAL_DIGITS_MAX = 15;
 
 /**
  * Values as JSON can carry them: integers as numbers while exact, else text; timestamps (which
- * are UTC here) in RFC 3339, those with a zone in local time; the rest as DuckDB's own JSON form.
+ * are UTC here) in RFC 3339, those with a zone in local time; intervals in ISO 8601; the rest as DuckDB's own JSON form.
  */
 function createJsonConverter(
   onText: (length: number) => void,
@@ -335,6 +365,7 @@ function createJsonConverter(
     if (value instanceof DuckDBTimestampTZValue) {
       return value.isFinite ? localTimes.format(value.micros) : value.toString();
     }
+    if (value instanceof DuckDBIntervalValue) return formatDuration(value);
     const json = JsonDuckDBValueConverter(value, type, converter);
     if (typeof json !== "string") return json;
     onText(json.length);

@@ -52,6 +52,26 @@ export class LocalTimeFormatter {
   }
 }
 
+/** A span of time as SQL counts it: parts do not turn into one another, and each may be negative. */
+interface Interval {
+  readonly months: number;
+  readonly days: number;
+  readonly micros: bigint;
+}
+
+/** ISO 8601, such as `P1Y2M3DT4H5M6.5S`; a negative part has its sign. */
+export function formatDuration({ months, days, micros }: Interval): string {
+  const seconds = Number(micros) / 1e6;
+  const part = (value: number, unit: string) => (value === 0 ? "" : `${value}${unit}`);
+  const date = part(Math.trunc(months / 12), "Y") + part(months % 12, "M") + part(days, "D");
+  const time =
+    part(Math.trunc(seconds / 3600), "H") +
+    part(Math.trunc(seconds / 60) % 60, "M") +
+    part(Number(micros % 60_000_000n) / 1e6, "S");
+  if (date === "" && time === "") return "PT0S";
+  return `P${date}${time === "" ? "" : `T${time}`}`;
+}
+
 /** DuckDB's text of a timestamp in RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
 export function formatUtcTimestamp(text: string): string {
   const [day = "", time = ""] = text.split(" ");

@@ -1,4 +1,5 @@
 // Messages between the main thread and the store thread.
+import type { QueryParameter } from "../contract/schemas/service.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { EncodedFault } from "../contract/encoded-fault.ts";
 import type { SignedId } from "../contract/signed-records.ts";
@@ -18,12 +19,18 @@ export type StoreCall =
   | {
       name: "query";
       sql: string;
+      params?: readonly QueryParameter[] | undefined;
       limits: QueryLimits;
       asker: QueryRights;
       handle?: string | undefined;
     }
   | { name: "cancelQuery"; handle: string }
-  | { name: "openStream"; sql: string; asker: QueryRights }
+  | {
+      name: "openStream";
+      sql: string;
+      params?: readonly QueryParameter[] | undefined;
+      asker: QueryRights;
+    }
   | { name: "nextPart"; stream: number }
   | { name: "closeStream"; stream: number }
   | { name: "ask"; sql: string }

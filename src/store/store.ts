@@ -1,5 +1,6 @@
 // Port of the outcome store: SQL over the journal's records.
 // Derived data: it may lag, it may be deleted, it is rebuilt from the journal. No score waits for it.
+import type { QueryParameter } from "../contract/schemas/service.ts";
 import type { DecisionFilter, DecisionCounts } from "../contract/decisions.ts";
 import type {
   AgentDay,
@@ -22,7 +23,9 @@ export interface QueryLimits {
 export interface QueryOptions {
   /** Views that the caller may not read; absent: none. */
   readonly withheld?: readonly string[] | undefined;
-  /** Name by which `cancelQuery` ends the query; used by one query at a time. */
+  /** Values of the statement's parameters, in their order; absent: it has none. */
+  readonly params?: readonly QueryParameter[] | undefined;
+  /** Name by which `cancelQuery` ends the query; used by one query at a time. A stream has none. */
   readonly handle?: string | undefined;
 }
 
@@ -188,7 +191,11 @@ export interface Store {
    * not hold up other queries.
    * @throws ServiceFault as `query`; `overloaded` when too many are open.
    */
-  openStream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  openStream(
+    sql: string,
+    tenant?: string,
+    options?: Omit<QueryOptions, "handle">,
+  ): Promise<StreamedRows>;
   /** Lists of agents and outcomes, and one agent's days. */
   readonly agentDirectory: AgentDirectory;
   /** All rows of a small query of our own, never of a caller's text: nothing limits it. */

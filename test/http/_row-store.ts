@@ -29,6 +29,9 @@ export class RowStore implements Store {
   /** Views that the last query was not to read. */
   withheld: readonly string[] = [];
 
+  /** Of the last query. */
+  params: QueryOptions["params"];
+
   async readUsage() {
     return [];
   }
@@ -40,8 +43,9 @@ export class RowStore implements Store {
     sql: string,
     _limits?: unknown,
     tenant?: string,
-    { withheld = [], handle }: QueryOptions = {},
+    { withheld = [], params, handle }: QueryOptions = {},
   ) {
+    this.params = params;
     this.handle = handle;
     this.tenants.push(tenant);
     this.withheld = withheld;
@@ -84,8 +88,8 @@ export class RowStore implements Store {
   parts: (string | Error)[] = ['{"n":1}\n'];
   cancelCount = 0;
 
-  async openStream(sql: string, tenant?: string, withheld?: readonly string[]) {
-    const { columns, asOf } = await this.query(sql, undefined, tenant, { withheld });
+  async openStream(sql: string, tenant?: string, options: QueryOptions = {}) {
+    const { columns, asOf } = await this.query(sql, undefined, tenant, options);
     const parts = [...this.parts];
     return {
       columns,

@@ -75,7 +75,7 @@ export function openStoreCore(
 
 /** Asks the core as the operator would. */
 export function askCore(core: JournalFollower, sql: string): Promise<QueryResult> {
-  return core.readQueue.query(sql, LIMITS, { tenant: undefined, withheld: [] });
+  return core.readQueue.query({ sql }, LIMITS, { tenant: undefined, withheld: [] });
 }
 
 /** Follows until nothing is left to apply. */

@@ -65,7 +65,7 @@ test("rows go by whole days, counts of every day stay as they were", async () =>
   const core = open(dataDir, () => nowMs, 36_500);
   await catchUp(core, DAYS * PER_DAY);
   const before = await rowsOf(core, DAILY);
-  const tenantBefore = (await core.readQueue.query(DAILY, LIMITS, ACME)).rows;
+  const tenantBefore = (await core.readQueue.query({ sql: DAILY }, LIMITS, ACME)).rows;
   await core.close();
 
   const later = open(dataDir, () => nowMs);
@@ -75,7 +75,7 @@ test("rows go by whole days, counts of every day stay as they were", async () =>
     await rowsOf(later, "SELECT count(*), min(recorded_at)::DATE::VARCHAR FROM outcomes"),
   ).toEqual([[kept, "2026-04-10"]]);
   expect(await rowsOf(later, DAILY)).toEqual(before);
-  expect((await later.readQueue.query(DAILY, LIMITS, ACME)).rows).toEqual(tenantBefore);
+  expect((await later.readQueue.query({ sql: DAILY }, LIMITS, ACME)).rows).toEqual(tenantBefore);
   // The next day takes the next rows.
   await later.expire();
   expect(await rowsOf(later, "SELECT count(*) FROM outcomes")).toEqual([[kept]]);

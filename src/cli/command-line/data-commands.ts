@@ -50,10 +50,13 @@ export function addQueryCommand(program: Command): void {
   addAccessOptions(program.command("query"))
     .description("one read-only SELECT over the outcome store")
     .argument("<sql>", "the query")
+    .argument("[params...]", "texts for the `?` or `$1` in it, in their order")
     .addOption(
       new Option("--format <format>", "how to print rows").choices(QUERY_FORMATS).default("table"),
     )
-    .action((sql: string, flags) => commands.runQuery(resolveDataAccess(flags), sql, flags));
+    .action((sql: string, params: string[], flags) =>
+      commands.runQuery(resolveDataAccess(flags), { sql, params }, flags),
+    );
 }
 
 export function addEvidenceCommands(program: Command): void {

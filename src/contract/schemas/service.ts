@@ -5,6 +5,7 @@ import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
 import {
   KEY_LABEL_LENGTH_MAX,
   QUERY_ID_LENGTH_MAX,
+  QUERY_PARAMS_MAX,
   SECRET_OVERLAP_MS,
   TENANT_LENGTH_MAX,
 } from "../limits.ts";
@@ -163,9 +164,24 @@ export const KeyList = t.defineMessage("KeyList", {
   ),
 });
 
+/** A value of SQL as JSON has it. */
+export type QueryParameter = string | number | boolean | null;
+
 /** `POST /v1/query`. */
 export const QueryRequest = t.defineStrictMessage("QueryRequest", {
   sql: t.defineTextOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
+  params: t.withDescription(
+    t.withDefault(
+      t.defineList(
+        t.defineSchema<QueryParameter>({ type: ["string", "number", "boolean", "null"] }),
+        {
+          maxItems: QUERY_PARAMS_MAX,
+        },
+      ),
+      [],
+    ),
+    "Values of `?` or `$1`, `$2`, ... in `sql`, in their order.",
+  ),
   format: t.withDefault(t.defineChoice(["json", "csv"]), "json"),
   /** The caller's own name for it, by which `DELETE /v1/query/{id}` ends it. */
   query_id: t.makeOptional(t.definePlainText(QUERY_ID_LENGTH_MAX)),

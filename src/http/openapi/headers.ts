@@ -193,6 +193,11 @@ export const RESPONSE_HEADERS = {
     schema: { type: "string", format: "date-time" },
     example: TIME_EXAMPLE,
   },
+  "X-Is-Truncated": {
+    description: "With CSV: `true` when there are more rows than these.",
+    schema: { type: "string", enum: ["true", "false"] },
+    example: "false",
+  },
   "Content-Security-Policy": {
     description: "What the page may load.",
     schema: TEXT_SCHEMA,

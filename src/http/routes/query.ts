@@ -41,7 +41,7 @@ export const QUERY_ROUTES: readonly Route[] = [
         description: "Columns and rows, CSV (`format`), or a line for each row (`Accept`)",
         schema: "QueryResult",
         mediaType: ["text/csv", NDJSON],
-        headers: ["X-As-Of-Position", "X-As-Of-Time"],
+        headers: ["X-As-Of-Position", "X-As-Of-Time", "X-Is-Truncated"],
       },
     },
     // Lines are none of the formats that routes have in common.
@@ -75,24 +75,25 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   const { store } = exchange.services;
   const isStreamed = wantsNdjson(exchange.head.accept);
   if (!isStreamed) exchange.replyFormat = negotiateReplyFormat(exchange.head.accept);
-  const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
+  const { sql, params, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = exchange.query.get("min_position");
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const tenant = selectVisibleTenant(exchange);
   if (isStreamed) {
     const rows = await runPaidQuery(exchange, (withheld) =>
-      store.openStream(sql, tenant, withheld),
+      store.openStream(sql, tenant, { withheld, params }),
     );
     const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
   const handle = id === undefined ? undefined : formatQueryHandle(exchange, id);
   const { columns, rows, isTruncated, elapsedMs, asOf } = await runPaidQuery(exchange, (withheld) =>
-    store.query(sql, QUERY_LIMITS, tenant, { withheld, handle }),
+    store.query(sql, QUERY_LIMITS, tenant, { withheld, params, handle }),
   );
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
   if (format === "csv") {
+    exchange.extraHeaders = [...exchange.extraHeaders, "X-Is-Truncated", String(isTruncated)];
     const names = columns.map((column) => column.name);
     return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
   }

@@ -68,6 +68,8 @@ interface SerialisedQuery {
   error: boolean;
   error_type?: string;
   error_message?: string;
+  /** Of what the parser did not take: characters (code points) before it, as a text. */
+  position?: string;
   statements?: unknown[];
 }
 
@@ -107,7 +109,7 @@ export async function assertReadOnly(
     [text],
   );
   const tree = JSON.parse(String(row?.[0])) as SerialisedQuery;
-  if (tree.error) throw createQueryRejection(describeParseRefusal(tree));
+  if (tree.error) throw createParseRejection(tree, text);
   if (tree.statements?.length !== 1) {
     throw createQueryRejection("the query must be exactly one statement");
   }
@@ -135,9 +137,27 @@ function listNames({ relations }: QueryNames): ReadonlySet<string> {
   return names;
 }
 
-function describeParseRefusal(tree: SerialisedQuery): string {
-  if (tree.error_type === "not implemented") return "only SELECT statements are allowed";
-  return formatDatabaseMessage(tree.error_message ?? "the query does not parse");
+function createParseRejection(tree: SerialisedQuery, sql: string): ServiceFault {
+  if (tree.error_type === "not implemented") {
+    return createQueryRejection("only SELECT statements are allowed");
+  }
+  const message = tree.error_message ?? "the query does not parse";
+  if (tree.position === undefined) return createDatabaseRejection(message);
+  return createDatabaseRejection(`${message}\n\n${markPlace(sql, Number(tree.position))}`);
+}
+
+/** Longest part of a line that is shown before the mark, and behind it. */
+const SHOWN_LENGTH_MAX = 60;
+
+/** The line of a text behind that many code points, and a caret below the place, as DuckDB prints them. */
+function markPlace(sql: string, codePoints: number): string {
+  const before = Array.from(sql).slice(0, codePoints).join("");
+  const lines = before.split("\n");
+  const start = lines.at(-1)!.slice(-SHOWN_LENGTH_MAX);
+  const [end = ""] = sql.slice(before.length).split("\n", 1);
+  const head = `LINE ${lines.length}: `;
+  const caret = `${" ".repeat(head.length + start.length)}^`;
+  return `${head}${start}${end.slice(0, SHOWN_LENGTH_MAX)}\n${caret}`;
 }
 
 type ParseNode = Readonly<Record<string, unknown>>;
@@ -245,14 +265,27 @@ async function assertDocumentedViews(
 }
 
 const DETAIL_LENGTH_MAX = 300;
+/** The line of the statement with a caret below the place: the last lines of a message. */
+const PLACE = /^LINE \d+: [^]*\^/m;
 
-/** DuckDB's message as one line in house form: first line, lower-case start, no full stop. */
-export function formatDatabaseMessage(message: string): string {
-  const [first = ""] = message.split("\n", 1);
-  const line = first.replace(/^[A-Z][A-Za-z ]* Error: /, "").replace(/\.$/, "");
+/** DuckDB's message and what it suggests in one line; `errors` has the line of the statement with a caret. */
+export function createDatabaseRejection(message: string): ServiceFault {
+  const place = PLACE.exec(message);
+  const detail = formatDatabaseMessage(message.slice(0, place?.index));
+  if (place === null) return createQueryRejection(detail);
+  return new ServiceFault("query_rejected", detail, [
+    { pointer: "/sql", code: "sql", detail: place[0] },
+  ]);
+}
+
+/** As one line in house form: lower-case start, no full stop, suggestions behind semicolons. */
+function formatDatabaseMessage(message: string): string {
+  const lines = message.split("\n").map((line) => line.trim());
+  const [first = "", ...others] = lines.filter((line) => line !== "");
+  const line = first.replace(/^[A-Z][A-Za-z ]* Error: /, "").replace(/[.!]$/, "");
   const isSentence = /^[A-Z][a-z ]/.test(line);
   const lowered = isSentence ? line.charAt(0).toLowerCase() + line.slice(1) : line;
-  return lowered.slice(0, DETAIL_LENGTH_MAX);
+  return [lowered, ...others].join("; ").slice(0, DETAIL_LENGTH_MAX);
 }
 
 /** Characters that all such calls of one query may ask for together, for each row. */

@@ -98,6 +98,11 @@ export async function fillPivotValues(
   return closed;
 }
 
+/** Its values are read by a query of their own, which has none of the parameters. */
+export function createOpenPivotRejection(): ServiceFault {
+  return createPivotRejection("PIVOT without IN takes no parameters: name the values by IN");
+}
+
 function createPivotRejection(detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail);
 }

@@ -1,14 +1,21 @@
 // Runs one analyst's query on its own connection within limits: rows, bytes and time are bounded here,
 // memory by the database. The time limit counts the time that DuckDB works, not the pauses of a stream.
 import { ServiceFault } from "../../contract/faults.ts";
-import { type Connection, readNumber, type RowStream, StatementRefused } from "../duckdb.ts";
+import type { QueryParameter } from "../../contract/schemas/service.ts";
+import {
+  type Connection,
+  ParameterCountMismatch,
+  readNumber,
+  type RowStream,
+  StatementRefused,
+} from "../duckdb.ts";
 import {
   type QueryRights,
   assertReadOnly,
-  formatDatabaseMessage,
+  createDatabaseRejection,
   createQueryRejection,
 } from "./guard.ts";
-import { fillPivotValues, findPivotsWithoutValues } from "./pivot.ts";
+import { createOpenPivotRejection, fillPivotValues, findPivotsWithoutValues } from "./pivot.ts";
 import type { SnapshotPosition, QueryLimits, QueryResult } from "../store.ts";
 import { readTenantScope, buildTenantViewSql } from "./views.ts";
 
@@ -17,6 +24,13 @@ export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
 
 /** The database, not the query, is at fault: the store must check it. */
 export class DatabaseSuspect extends Error {}
+
+/** One statement of a caller's. */
+export interface CallerStatement {
+  readonly sql: string;
+  /** Values of its parameters, in their order; absent: it has none. */
+  readonly params?: readonly QueryParameter[] | undefined;
+}
 
 /** Limits and rights of one query. */
 export interface QueryContext {
@@ -36,7 +50,7 @@ export interface QueryContext {
  */
 export async function runQuery(
   connection: Connection,
-  sql: string,
+  statement: CallerStatement,
   { limits, asker, clock, onWatch }: QueryContext,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
@@ -44,7 +58,12 @@ export async function runQuery(
   onWatch(watch);
   try {
     return await watch.run(async () => {
-      const { stream, asOf, budget } = await startReadOnlyQuery(connection, sql, asker, clock);
+      const { stream, asOf, budget } = await startReadOnlyQuery(
+        connection,
+        statement,
+        asker,
+        clock,
+      );
       budget.reset(RESULT_TEXT_MAX);
       const { rows, isTruncated } = await readRows(stream, limits.rowsMax, watch);
       const elapsedMs = performance.now() - startedAt;
@@ -71,7 +90,7 @@ export interface StartedQuery {
  */
 export async function startReadOnlyQuery(
   connection: Connection,
-  sql: string,
+  { sql, params = [] }: CallerStatement,
   asker: QueryRights,
   clock: () => number,
 ): Promise<StartedQuery> {
@@ -82,7 +101,9 @@ export async function startReadOnlyQuery(
     if (asker.tenant !== undefined) await createTenantViews(connection, missing, asker.tenant);
     for (const view of missing) shown.add(view);
   };
-  const closed = await fillPivotValues(sql, findPivotsWithoutValues(sql), async (values) => {
+  const pivots = findPivotsWithoutValues(sql);
+  if (pivots.length > 0 && params.length > 0) throw createOpenPivotRejection();
+  const closed = await fillPivotValues(sql, pivots, async (values) => {
     await admit(values);
     return (await connection.rows(values)).map(([value]) => value);
   });
@@ -90,7 +111,7 @@ export async function startReadOnlyQuery(
   await connection.run("BEGIN TRANSACTION READ ONLY");
   const asOf = await readSnapshotPosition(connection, clock);
   const budget = new TextBudget();
-  const stream = await connection.stream(closed, (length) => budget.spend(length));
+  const stream = await connection.stream(closed, params, (length) => budget.spend(length));
   return { stream, asOf, budget };
 }
 
@@ -159,6 +180,7 @@ export function convertQueryError(error: unknown, watch: QueryTimeLimit, limitMs
   if (watch.isCancelled) return createQueryCancelledFault();
   if (watch.isInterrupted) return createQueryTimeoutFault(limitMs);
   if (error instanceof StatementRefused) return createQueryRejection("only one SELECT is allowed");
+  if (error instanceof ParameterCountMismatch) return createParameterFault(error.message);
   if (error instanceof TextOverflow) {
     return createQueryRejection(`the answer is larger than ${RESULT_TEXT_MAX} characters`);
   }
@@ -168,7 +190,13 @@ export function convertQueryError(error: unknown, watch: QueryTimeLimit, limitMs
   }
   if (DATABASE_ERROR.test(message)) return new DatabaseSuspect(message, { cause: error });
   if (message.startsWith("Out of Memory Error")) return createQueryMemoryFault();
-  return createQueryRejection(formatDatabaseMessage(message));
+  return createDatabaseRejection(message);
+}
+
+function createParameterFault(detail: string): ServiceFault {
+  return new ServiceFault("query_rejected", detail, [
+    { pointer: "/params", code: "length", detail },
+  ]);
 }
 
 /** The limit is on the work of the query: no repetition and no longer wait of the client helps. */

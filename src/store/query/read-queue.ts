@@ -4,7 +4,13 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { DatabaseConnections } from "../database.ts";
 import type { Connection } from "../duckdb.ts";
 import type { QueryRights } from "./guard.ts";
-import { DatabaseSuspect, runQuery, INTERRUPT_REPEAT_MS, type QueryTimeLimit } from "./query.ts";
+import {
+  type CallerStatement,
+  DatabaseSuspect,
+  runQuery,
+  INTERRUPT_REPEAT_MS,
+  type QueryTimeLimit,
+} from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
@@ -79,7 +85,7 @@ export class ReadQueue {
 
   /** An analyst's query. */
   query(
-    sql: string,
+    statement: CallerStatement,
     limits: QueryLimits,
     asker: QueryRights,
     handle?: string,
@@ -91,7 +97,7 @@ export class ReadQueue {
       const own = asker.tenant === undefined ? undefined : await connections.openAnother();
       try {
         const context = { limits, asker, clock: this.#clock, onWatch };
-        return await runQuery(use(own ?? connections.reader), sql, context);
+        return await runQuery(use(own ?? connections.reader), statement, context);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#reportDatabaseError(error);

@@ -6,6 +6,7 @@ import type { Connection } from "../duckdb.ts";
 import type { SnapshotPosition, QueryColumn } from "../store.ts";
 import type { QueryRights } from "./guard.ts";
 import {
+  type CallerStatement,
   DatabaseSuspect,
   convertQueryError,
   type StartedQuery,
@@ -58,7 +59,11 @@ export class RowStreams {
    * Starts a query. `workMs`: time that the database may work on it.
    * @throws ServiceFault `query_rejected`, or `overloaded` when too many are open.
    */
-  async open(sql: string, workMs: number, asker: QueryRights): Promise<RowStreamHandle> {
+  async open(
+    statement: CallerStatement,
+    workMs: number,
+    asker: QueryRights,
+  ): Promise<RowStreamHandle> {
     const { tenant } = asker;
     const ofTenant = this.#tenants.filter((each) => each === tenant).length;
     if (this.#tenants.length >= STREAMS_MAX || ofTenant >= STREAMS_PER_TENANT_MAX) {
@@ -72,14 +77,20 @@ export class RowStreams {
     };
     const answer = new RowStreamSession(forget, workMs, this.#reportDatabaseError);
     this.#open.set(id, answer);
-    const opening = this.#start(id, answer, sql, asker);
+    const opening = this.#start(id, answer, statement, asker);
     this.#opening.add(opening);
     return opening.finally(() => this.#opening.delete(opening));
   }
 
-  async #start(id: number, answer: RowStreamSession, sql: string, asker: QueryRights) {
+  async #start(
+    id: number,
+    answer: RowStreamSession,
+    statement: CallerStatement,
+    asker: QueryRights,
+  ) {
     try {
-      const { stream, asOf } = await answer.start(await this.#connect(), sql, asker, this.#clock);
+      const connection = await this.#connect();
+      const { stream, asOf } = await answer.start(connection, statement, asker, this.#clock);
       return { id, columns: stream.columns, asOf };
     } catch (error) {
       await answer.close();
@@ -130,7 +141,12 @@ class RowStreamSession {
     this.#life = setTimeout(() => void this.close(), STREAM_LIFE_MS_MAX);
   }
 
-  async start(connection: Connection, sql: string, asker: QueryRights, clock: () => number) {
+  async start(
+    connection: Connection,
+    statement: CallerStatement,
+    asker: QueryRights,
+    clock: () => number,
+  ) {
     if (this.#closing !== undefined) {
       connection.close();
       throw createStreamEndedFault();
@@ -139,7 +155,7 @@ class RowStreamSession {
     this.#timeLimit = new QueryTimeLimit(connection, this.#workMs);
     const watch = this.#timeLimit;
     const reading = await this.#runStep(() =>
-      watch.run(() => startReadOnlyQuery(connection, sql, asker, clock)),
+      watch.run(() => startReadOnlyQuery(connection, statement, asker, clock)),
     );
     this.#query = reading;
     this.#linePrefixes = buildLinePrefixes(reading.stream.columns);

@@ -69,10 +69,10 @@ export class SandboxServer {
     if (call.name === "open") return this.#open(call);
     if (call.name === "add") return this.#addRows(call.parts);
     if (call.name === "query") {
-      return this.#reads.query(call.sql, call.limits, call.asker, call.handle);
+      return this.#reads.query(call, call.limits, call.asker, call.handle);
     }
     if (call.name === "cancelQuery") return this.#reads.cancel(call.handle);
-    if (call.name === "openStream") return streams.open(call.sql, STREAM_WORK_MS, call.asker);
+    if (call.name === "openStream") return streams.open(call, STREAM_WORK_MS, call.asker);
     if (call.name === "nextPart") return streams.next(call.stream);
     return streams.close(call.stream);
   }

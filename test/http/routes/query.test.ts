@@ -25,8 +25,8 @@ class LongStore extends RowStore {
     return result;
   }
 
-  override async openStream(asked: string, tenant?: string, withheld?: readonly string[]) {
-    const opened = await super.openStream(asked, tenant, withheld);
+  override async openStream(asked: string, tenant?: string, more: QueryOptions = {}) {
+    const opened = await super.openStream(asked, tenant, more);
     if (!asked.includes("endless")) return opened;
     const part = new TextEncoder().encode(`${"x".repeat(65_535)}\n`);
     return {
@@ -73,6 +73,22 @@ describeAdapters("queries", (adapter) => {
       expect(headers.get("x-as-of-position")).toBe("7");
       expect(headers.get("x-as-of-time")).toBe(asOf.time);
     }
+  });
+
+  it("hands values for parameters over, and points to what is none", async () => {
+    expect((await query({ sql, params: ["a", 1, 0.5, true, null] })).status).toBe(200);
+    expect(store.params).toEqual(["a", 1, 0.5, true, null]);
+    await query({ sql, params: [2] }, NDJSON);
+    expect(store.params).toEqual([2]);
+    const wrong = problemIn(await query({ sql, params: [1, { a: 1 }] }));
+    expect(wrong).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/params/1" }] });
+    const many = problemIn(await query({ sql, params: Array(101).fill(1) }));
+    expect(many.errors?.[0]?.pointer).toBe("/params");
+  });
+
+  it("says beside CSV whether rows were cut", async () => {
+    const csv = await query({ sql, format: "csv" });
+    expect(csv.headers.get("x-is-truncated")).toBe("false");
   });
 
   it("ends a query of the same key by its id, and no other", async () => {

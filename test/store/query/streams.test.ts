@@ -136,7 +136,7 @@ test("one that nobody takes from ends by itself", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { streams } = core.readQueue;
   const asker = { tenant: undefined, withheld: [] };
-  const { id } = await streams.open("FROM range(100000000)", 60_000, asker);
+  const { id } = await streams.open({ sql: "FROM range(100000000)" }, 60_000, asker);
   expect(await streams.next(id)).toBeInstanceOf(Uint8Array);
   await vi.advanceTimersByTimeAsync(30_000);
   vi.useRealTimers();
@@ -152,7 +152,7 @@ test("work beyond its time ends a stream, rest does not", async () => {
   const endless =
     "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t";
   const opened = await faultOf(
-    streams.open(endless, 100, asker).then(({ id }) => streams.next(id)),
+    streams.open({ sql: endless }, 100, asker).then(({ id }) => streams.next(id)),
   );
   expect(opened).toMatchObject({
     code: "query_rejected",
@@ -166,7 +166,7 @@ test("the end of the store ends its streams", async () => {
   await core.open();
   const { streams } = core.readQueue;
   const asker = { tenant: undefined, withheld: [] };
-  const { id } = await streams.open("FROM range(100000000)", 60_000, asker);
+  const { id } = await streams.open({ sql: "FROM range(100000000)" }, 60_000, asker);
   expect(streams).toBeInstanceOf(RowStreams);
   await core.close();
   expect(await faultOf(streams.next(id))).toMatchObject({ code: "store_unavailable" });

@@ -46,7 +46,7 @@ async function expectSame(...tenants: (string | undefined)[]): Promise<void> {
   for (const tenant of tenants) {
     const asker = { tenant, withheld: [] };
     const inStore = await shownBy(async (sql) => {
-      return (await core.readQueue.query(sql, LIMITS, asker)).rows;
+      return (await core.readQueue.query({ sql }, LIMITS, asker)).rows;
     });
     expect(await shownBy((sql) => opened.ask(sql, tenant))).toEqual(inStore);
     if (tenant !== undefined) continue;
