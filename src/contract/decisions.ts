@@ -122,6 +122,7 @@ export interface DecisionFilter {
   verdict?: Verdict;
   decision?: Decision;
   effective?: (typeof DECISION_EFFECTS)[number];
+  disposition?: Disposition;
   kind?: (typeof DECISION_KINDS)[number];
   level?: ToolLevel;
   /** The rule that decided, or one of the reason codes. */
@@ -135,6 +136,13 @@ export interface DecisionFilter {
 
 /** What a decision came to for the caller. */
 export const DECISION_EFFECTS = ["allow", "deny"] as const;
+
+/**
+ * What an answer asks of the caller, from mildest to strictest: proceed, verify first, wait for a reviewer's
+ * decision, stop. In shadow mode it is answered and not enforced.
+ */
+export const DISPOSITIONS = ["allow", "step_up", "person", "refuse"] as const;
+export type Disposition = (typeof DISPOSITIONS)[number];
 
 /**
  * Place in the list of decisions, which goes from the newest down, within a millisecond by request id
@@ -151,6 +159,7 @@ export const DECISION_FACETS = [
   "verdict",
   "decision",
   "effective",
+  "disposition",
   "reason",
   "kind",
   "level",
@@ -178,7 +187,12 @@ export interface DecisionCounts {
   facets: Record<DecisionFacet, { value: string; entries: number }[]>;
   /** Width of a step of `times` in ms. */
   stepMs: number;
-  times: { atMs: number; allow: number; deny: number }[];
+  times: {
+    atMs: number;
+    allow: number;
+    deny: number;
+    dispositions: Record<Disposition, number>;
+  }[];
 }
 
 /** How a person settles a decision that was marked for review. */

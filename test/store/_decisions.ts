@@ -5,7 +5,7 @@ import { defaultPolicySource } from "../../src/policy/active-policy.ts";
 import type { PolicySource } from "../../src/policy/active-policy.ts";
 import { createDecisionEntry } from "../../src/bureau/decisions/log-entry.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../src/contract/decisions.ts";
-import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
+import type { DecisionEntry, DecisionLog, Disposition } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
@@ -87,6 +87,19 @@ export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {
   };
 }
 
+/** What the answer asks of the caller, by the words of an entry. */
+function dispositionOf(entry: DecisionEntry): Disposition {
+  const verdict = VERDICTS[entry.verdictIndex];
+  const isOther = ["BELOW_TENANT_MINIMUM", "VERIFIED_SOURCES_REQUIRED"].includes(entry.logReason);
+  const isPersons = DECISIONS[entry.decisionIndex] === "escalate";
+  if (verdict === undefined) {
+    return (["allow", "step_up", "person", "refuse"] as const)[entry.decisionIndex]!;
+  }
+  if (verdict === "ALLOW") return "allow";
+  if (verdict !== "CHALLENGE") return "refuse";
+  return isPersons && !isOther && entry.failureCode === "" ? "person" : "step_up";
+}
+
 /** The entry as the store gives it back. */
 export function legOf(entry: DecisionEntry): ReplayableLeg {
   return {
@@ -105,6 +118,7 @@ export function legOf(entry: DecisionEntry): ReplayableLeg {
     decision: DECISIONS[entry.decisionIndex]!,
     leg_decision: DECISIONS[entry.legDecisionIndex]!,
     effective: entry.isAllowed || !entry.isEnforced ? "allow" : "deny",
+    disposition: dispositionOf(entry),
     enforced: entry.isEnforced,
     flagged: entry.isFlagged,
     known: entry.isKnown,

@@ -6,6 +6,7 @@ import {
   type DecisionFilter,
   type DecisionListCursor,
   DECISION_EFFECTS,
+  DISPOSITIONS,
 } from "../decisions.ts";
 import { isToken } from "../identifiers.ts";
 import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
@@ -31,6 +32,7 @@ export function parseDecisionQuery(query: URLSearchParams): DecisionChoices {
     verdict: readChoice(query, "verdict", VERDICTS),
     decision: readChoice(query, "decision", DECISIONS),
     effective: readChoice(query, "effective", DECISION_EFFECTS),
+    disposition: readChoice(query, "disposition", DISPOSITIONS),
     kind: readChoice(query, "kind", DECISION_KINDS),
     level: readChoice(query, "level", TOOL_LEVELS),
     reason: readTextParameter(query, "reason", CODE_LENGTH_MAX),

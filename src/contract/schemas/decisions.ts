@@ -5,6 +5,7 @@ import {
   DECISION_LEGS,
   DECISION_EFFECTS,
   DECISION_FACETS,
+  DISPOSITIONS,
   REVIEW_RESOLUTIONS,
 } from "../decisions.ts";
 import { REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
@@ -31,6 +32,8 @@ const leg = t.defineObject({
   leg_decision: t.defineChoice(DECISIONS),
   /** What the decision came to; `enforced`: false in shadow mode. */
   effective: t.defineChoice(DECISION_EFFECTS),
+  /** What the answer asks of the caller, enforced or not. */
+  disposition: t.defineChoice(DISPOSITIONS),
   ...t.repeatSchema(t.flag, "enforced", "flagged", "known", "is_test"),
   ...t.repeatSchema(
     t.number,
@@ -107,7 +110,14 @@ export const DecisionFacets = t.defineMessage("DecisionFacets", {
     "Most frequent values first, at most 20; each facet counts what all other filters leave.",
   ),
   step_ms: t.withDescription(t.integer, "Width of a step of `times`."),
-  times: t.defineList(t.defineObject({ at: t.time, allow: t.integer, deny: t.integer })),
+  times: t.defineList(
+    t.defineObject({
+      at: t.time,
+      allow: t.integer,
+      deny: t.integer,
+      dispositions: t.defineObject(t.repeatSchema(t.integer, ...DISPOSITIONS)),
+    }),
+  ),
 });
 export type DecisionFacets = t.MessageOf<typeof DecisionFacets>;
 export const DecisionRecord = t.defineMessage("DecisionRecord", {

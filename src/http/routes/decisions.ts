@@ -1,7 +1,12 @@
 // Routes of the decision log (SPEC §3, audited on both sides): provenance recorded afterwards,
 // decisions read back and judged again. A key sees its own tenant's rows; an administrator's key sees
 // all.
-import { DECISION_KINDS, type DecisionFilter, DECISION_EFFECTS } from "../../contract/decisions.ts";
+import {
+  DECISION_KINDS,
+  type DecisionFilter,
+  DECISION_EFFECTS,
+  DISPOSITIONS,
+} from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText, isReservedAgent } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
@@ -34,6 +39,7 @@ const DECISION_FILTER_QUERY = {
   verdict: { description: "Of a verify", values: VERDICTS },
   decision: { description: "What the scores said", values: DECISIONS },
   effective: { description: "What it came to for the caller", values: DECISION_EFFECTS },
+  disposition: { description: "What the answer asks of the caller", values: DISPOSITIONS },
   reason: { description: "The rule that decided, or a reason code", example: "THIN_FILE" },
   kind: { description: "What was asked", values: DECISION_KINDS },
   level: { description: "Tool level of a verify", values: TOOL_LEVELS },
@@ -161,7 +167,7 @@ async function countDecisions(exchange: Exchange): Promise<Reply> {
     oldest_at: oldestMs === undefined ? null : formatTime(oldestMs),
     facets,
     step_ms: stepMs,
-    times: times.map(({ atMs, allow, deny }) => ({ at: formatTime(atMs), allow, deny })),
+    times: times.map(({ atMs, ...counts }) => ({ at: formatTime(atMs), ...counts })),
   });
 }
 

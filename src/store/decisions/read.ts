@@ -9,6 +9,8 @@ import {
   DECISION_FACETS,
   DECISION_LEGS,
   type DecisionListCursor,
+  DISPOSITIONS,
+  type Disposition,
 } from "../../contract/decisions.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
@@ -17,6 +19,7 @@ import {
   INPUT_COLUMNS,
   NAMED_INPUT_COLUMNS,
   buildDecisionsSql,
+  DISPOSITION_INDEX_SQL,
   LEG_COLUMNS,
   buildWordSql,
   buildFlagCondition,
@@ -63,13 +66,15 @@ function buildFacetConditions(
   filter: DecisionFilter,
   parameters: SqlParameters,
 ): Partial<Record<DecisionFacet, string>> {
-  const { verdict, decision, effective, kind, level, reason, config, ofTenant } = filter;
+  const { verdict, decision, effective, disposition, kind, level, reason, config, ofTenant } =
+    filter;
   const is = (condition: string, isWanted: boolean) =>
     isWanted ? condition : `(NOT ${condition})`;
   const choices: Partial<Record<DecisionFacet, string>> = {};
   if (verdict !== undefined) choices.verdict = `verdict_index = ${VERDICTS.indexOf(verdict)}`;
   if (decision !== undefined) choices.decision = `decision_index = ${DECISIONS.indexOf(decision)}`;
   if (effective !== undefined) choices.effective = is(ALLOWED_CONDITION, effective === "allow");
+  if (disposition !== undefined) choices.disposition = buildDispositionCondition(disposition);
   if (kind !== undefined) choices.kind = `kind_index = ${DECISION_KINDS.indexOf(kind)}`;
   if (level !== undefined) choices.level = `tool_level_index = ${TOOL_LEVELS.indexOf(level)}`;
   if (reason !== undefined) {
@@ -80,6 +85,10 @@ function buildFacetConditions(
   if (filter.isFlagged !== undefined) choices.flagged = is(FLAGGED_CONDITION, filter.isFlagged);
   if (filter.isShadow !== undefined) choices.shadow = is(SHADOW_CONDITION, filter.isShadow);
   return choices;
+}
+
+function buildDispositionCondition(disposition: Disposition): string {
+  return `(${DISPOSITION_INDEX_SQL}) = ${DISPOSITIONS.indexOf(disposition)}`;
 }
 
 /** Conditions joined; true where there is none. */
@@ -145,6 +154,7 @@ const FACET_VALUES_SQL: Readonly<Record<DecisionFacet, string>> = {
   verdict: `[${buildWordSql(VERDICTS, "verdict_index")}]`,
   decision: `[${buildWordSql(DECISIONS, "decision_index")}]`,
   effective: `[if(${ALLOWED_CONDITION}, 'allow', 'deny')]`,
+  disposition: `[${buildWordSql(DISPOSITIONS, DISPOSITION_INDEX_SQL)}]`,
   reason: REASON_LIST_SQL,
   kind: `[${buildWordSql(DECISION_KINDS, "kind_index")}]`,
   level: `[${buildWordSql(TOOL_LEVELS, "tool_level_index")}]`,
@@ -154,9 +164,13 @@ const FACET_VALUES_SQL: Readonly<Record<DecisionFacet, string>> = {
   tenant: "[tenant]",
 };
 
+const DISPOSITION_COUNTS_SQL = DISPOSITIONS.map(
+  (disposition) => `count(*) FILTER (${buildDispositionCondition(disposition)})`,
+).join(", ");
+
 /** Columns that counts are made from. */
 const COUNTED_COLUMNS = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
-  decision_index, log_reason, reason_codes, config_version, tenant`;
+  decision_index, log_reason, hard_failure, reason_codes, config_version, tenant`;
 
 /** Counts of the newest entries under a filter; `limit` does not matter. */
 export async function countDecisions(
@@ -185,7 +199,7 @@ export async function countDecisions(
   const stepMs = selectStepMs(figure("first"), figure("last"));
   const steps = await read(
     `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, count(*) FILTER (${ALLOWED_CONDITION}),
-       count(*) FILTER (NOT ${ALLOWED_CONDITION})
+       count(*) FILTER (NOT ${ALLOWED_CONDITION}), ${DISPOSITION_COUNTS_SQL}
      FROM looked WHERE ${CHOSEN_CONDITION} GROUP BY step ORDER BY step`,
   );
   const lookedAt = figure("looked");
@@ -198,8 +212,9 @@ export async function countDecisions(
     facets,
     stepMs,
     times: steps.map((step) => {
-      const [atMs, allow, deny] = step.map(Number);
-      return { atMs: atMs!, allow: allow!, deny: deny! };
+      const [atMs, allow, deny, ...counts] = step.map(Number);
+      const named = DISPOSITIONS.map((disposition, index) => [disposition, counts[index]!]);
+      return { atMs: atMs!, allow: allow!, deny: deny!, dispositions: Object.fromEntries(named) };
     }),
   };
 }

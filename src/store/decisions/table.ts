@@ -1,11 +1,18 @@
 // Table and views of decisions, with the comment on each column. The table stores the ring's records
 // unchanged, the views translate codes to words: eleven texts a row are expensive enough.
-import { DECISION_KINDS, DECISION_LEGS, DECISION_INPUTS } from "../../contract/decisions.ts";
 import {
+  DECISION_KINDS,
+  DECISION_LEGS,
+  DECISION_INPUTS,
+  DISPOSITIONS,
+} from "../../contract/decisions.ts";
+import {
+  DECISION,
   DECISIONS,
   REGIMES,
   TIERS,
   TOOL_LEVELS,
+  VERDICT,
   VERDICTS,
   type FEATURES,
 } from "../../contract/vocabulary.ts";
@@ -128,6 +135,19 @@ const SILENT_DAYS = "silent_days";
 const NEVER_HEARD_OF = -1;
 const INPUTS_OF_LATER_VERSIONS = new Set(["record_mean", "record_variance", SILENT_DAYS]);
 
+/**
+ * Index into DISPOSITIONS. A challenge waits for a reviewer where the stakes ask for one and only the record
+ * denies, which is what opens a review (policy/rules.ts, `isReviewRequired`).
+ */
+export const DISPOSITION_INDEX_SQL = `CASE
+  WHEN verdict_index >= ${VERDICTS.length} THEN decision_index
+  WHEN verdict_index = ${VERDICT.ALLOW} THEN ${DISPOSITIONS.indexOf("allow")}
+  WHEN verdict_index > ${VERDICT.CHALLENGE} THEN ${DISPOSITIONS.indexOf("refuse")}
+  WHEN decision_index = ${DECISION.escalate} AND hard_failure = ''
+    AND log_reason NOT IN ('BELOW_TENANT_MINIMUM', 'VERIFIED_SOURCES_REQUIRED')
+    THEN ${DISPOSITIONS.indexOf("person")}
+  ELSE ${DISPOSITIONS.indexOf("step_up")} END`;
+
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 
 /** The view's columns: expression, name, comment for analysts. */
@@ -167,6 +187,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     `if(${buildFlagCondition(FLAG_ALLOWED)} OR NOT ${buildFlagCondition(FLAG_ENFORCED)}, 'allow', 'deny')`,
     "effective",
     "what it came to for the caller: allow or deny; in shadow mode always allow",
+  ],
+  [
+    buildWordSql(DISPOSITIONS, DISPOSITION_INDEX_SQL),
+    "disposition",
+    "what the answer asks of the caller, enforced or not: allow, step_up, person or refuse",
   ],
   [
     buildFlagCondition(FLAG_ENFORCED),

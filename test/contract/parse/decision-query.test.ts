@@ -43,6 +43,7 @@ describe("a query of decisions", () => {
     ["verdict=block", "`verdict` must be one of `ALLOW`, `CHALLENGE`, `QUARANTINE`, `BLOCK`"],
     ["decision=", "`decision` must be one of"],
     ["effective=no", "`effective` must be one of `allow`, `deny`"],
+    ["disposition=deny", "`disposition` must be one of `allow`, `step_up`, `person`, `refuse`"],
     ["kind=gateway", "`kind` must be one of `verify`, `check`, `handshake`"],
     ["level=L4", "`level` must be one of `L0`, `L1`, `L2`, `L3`"],
     ["flagged=1", "`flagged` must be one of `true`, `false`"],

@@ -83,6 +83,7 @@ describe("decisions over HTTP", () => {
       ["level=L2", ({ tool_level }) => tool_level === "L2"],
       ["verdict=CHALLENGE", ({ verdict }) => verdict === "CHALLENGE"],
       ["effective=deny", ({ effective }) => effective === "deny"],
+      ["disposition=step_up", ({ disposition }) => disposition === "step_up"],
       ["effective=allow&kind=verify", (leg) => leg.effective === "allow" && leg.kind === "verify"],
       ["flagged=true", ({ flagged }) => flagged],
       ["shadow=true", ({ enforced }) => !enforced],

@@ -22,6 +22,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     decision: "escalate",
     leg_decision: "escalate",
     effective: "deny",
+    disposition: "refuse",
     enforced: true,
     flagged: true,
     known: true,

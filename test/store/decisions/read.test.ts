@@ -4,21 +4,23 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as fs from "node:fs";
 import {
+  type DecisionEntry,
   type DecisionFilter,
   type DecisionListCursor,
   type DecisionFacet,
   DECISION_FACETS,
+  DISPOSITIONS,
 } from "../../../src/contract/decisions.ts";
 import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
 import { type OpenStore, startStore } from "../../../src/store/client.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
-import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
+import { entryOf, legOf, NOW_MS, principalOf } from "../_decisions.ts";
 
 const ENTRIES = 120;
 const TENANTS = ["acme", "globex", "initech"] as const;
-const REASONS = ["THIN_FILE", "RISK_ABOVE_BOUND", "TRUST_SUFFICIENT"] as const;
+const REASONS = ["THIN_FILE", "RISK_ABOVE_BOUND", "BELOW_TENANT_MINIMUM"] as const;
 const dataDir = fs.mkdtempSync("/tmp/trustrank-decisions-read-");
 const logged: string[] = [];
 let store: OpenStore;
@@ -26,26 +28,29 @@ let all: ReplayableLeg[];
 
 /** Entries of a few milliseconds, so that a page often ends within one. */
 function record(log: DecisionRingWriter): void {
-  for (let n = 0; n < ENTRIES; n += 1) {
-    const isConnection = n % 5 === 4;
-    log.record({
-      ...entryOf(n, n % 3 === 0),
-      principal: principalOf(TENANTS[n % 7 === 0 ? 1 : n % 11 === 0 ? 2 : 0]),
-      subject: `agent://shop/n${n % 4}`,
-      viewer: isConnection ? "agent://shop/viewer" : "",
-      kindIndex: isConnection ? 2 : n % 2,
-      legIndex: isConnection ? (n >> 1) & 1 : 0,
-      toolLevelIndex: n % 2 === 0 && !isConnection ? n % 4 : 255,
-      verdictIndex: n % 2 === 0 && !isConnection ? (n >> 1) % 4 : 255,
-      decisionIndex: n % 4,
-      isEnforced: n % 6 !== 0,
-      isFlagged: n % 8 === 0,
-      logReason: n % 2 === 0 ? REASONS[n % 3]! : "",
-      reasonCodes: n % 4 === 0 ? ["THIN_FILE", "BASE_RATE"] : n % 4 === 1 ? ["BASE_RATE"] : [],
-      configVersion: n < 60 ? "c-0000000000000001" : "c-0000000000000002",
-      evaluatedAtMs: NOW_MS + (n >> 3) * 60_000,
-    });
-  }
+  for (let n = 0; n < ENTRIES; n += 1) log.record(createEntry(n));
+}
+
+function createEntry(n: number): DecisionEntry {
+  const isConnection = n % 5 === 4;
+  return {
+    ...entryOf(n, n % 3 === 0),
+    principal: principalOf(TENANTS[n % 7 === 0 ? 1 : n % 11 === 0 ? 2 : 0]),
+    subject: `agent://shop/n${n % 4}`,
+    viewer: isConnection ? "agent://shop/viewer" : "",
+    kindIndex: isConnection ? 2 : n % 2,
+    legIndex: isConnection ? (n >> 1) & 1 : 0,
+    toolLevelIndex: n % 2 === 0 && !isConnection ? n % 4 : 255,
+    verdictIndex: n % 2 === 0 && !isConnection ? (n >> 1) % 4 : 255,
+    decisionIndex: (n + (n >> 3)) % 4,
+    isEnforced: n % 6 !== 0,
+    isFlagged: n % 8 === 0,
+    logReason: n % 2 === 0 ? REASONS[n % 3]! : "",
+    reasonCodes: n % 4 === 0 ? ["THIN_FILE", "BASE_RATE"] : n % 4 === 1 ? ["BASE_RATE"] : [],
+    configVersion: n < 60 ? "c-0000000000000001" : "c-0000000000000002",
+    failureCode: n % 16 === 2 ? "SOURCE_REVOKED" : "",
+    evaluatedAtMs: NOW_MS + (n >> 3) * 60_000,
+  };
 }
 
 beforeAll(async () => {
@@ -72,6 +77,7 @@ function valuesOf(leg: ReplayableLeg, facet: DecisionFacet): string[] {
     verdict: [leg.verdict],
     decision: [leg.decision],
     effective: [leg.effective],
+    disposition: [leg.disposition],
     reason: reasons.filter((reason) => reason !== ""),
     kind: [leg.kind],
     level: [leg.tool_level],
@@ -119,6 +125,7 @@ const filters = fc
     verdict: maybe(VERDICTS),
     decision: maybe(DECISIONS),
     effective: maybe(["allow", "deny"] as const),
+    disposition: maybe(DISPOSITIONS),
     kind: maybe(["verify", "check", "handshake"] as const),
     level: maybe(TOOL_LEVELS),
     reason: maybe([...REASONS, "BASE_RATE", "' OR true --"]),
@@ -144,6 +151,19 @@ const filters = fc
 const idOf = (leg: ReplayableLeg) => `${leg.request_id}/${leg.leg}`;
 
 describe("decisions under a filter", () => {
+  it("say what each asks of its caller, in every combination of verdict and decision", () => {
+    const wanted = new Map(
+      Array.from({ length: ENTRIES }, (_, n) => {
+        const { request_id: id, disposition } = legOf(createEntry(n));
+        return [id, disposition] as const;
+      }),
+    );
+    expect(new Set(wanted.values())).toEqual(new Set(DISPOSITIONS));
+    for (const leg of all) expect(leg.disposition, leg.request_id).toBe(wanted.get(leg.request_id));
+    const seen = new Set(all.map(({ verdict, decision }) => `${verdict} ${decision}`));
+    expect(seen.size).toBe((VERDICTS.length + 1) * DECISIONS.length);
+  });
+
   it("are those that the filter chooses, in order", async () => {
     expect(all).toHaveLength(ENTRIES);
     await fc.assert(
@@ -214,6 +234,10 @@ describe("counts", () => {
         expect([sum("allow"), sum("deny")]).toEqual(
           ["allow", "deny"].map((each) => chosen.filter((leg) => leg.effective === each).length),
         );
+        for (const disposition of DISPOSITIONS) {
+          const each = counts.times.reduce((n, step) => n + step.dispositions[disposition], 0);
+          expect(each).toBe(chosen.filter((leg) => leg.disposition === disposition).length);
+        }
         expect(counts.times.length).toBeLessThanOrEqual(60);
       }),
       { numRuns: 40 },
