@@ -10,6 +10,7 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { traceRules } from "../../policy/rules.ts";
+import { describeDecision } from "./sentence.ts";
 import { computeStakesRisk, NEARLY_CERTAIN, STAKES_CAUSE } from "../../policy/stakes-decision.ts";
 import type { StakesCause } from "../../policy/stakes-decision.ts";
 import type { BureauServices } from "../services.ts";
@@ -52,7 +53,7 @@ export function traceLoggedDecision(
   if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
   const { request_id, kind, tenant, key_id, action, tool_level, evaluated_at } = first;
   const { config_version, policy_version, verdict, decision, effective, enforced } = first;
-  return {
+  const trace = {
     request_id,
     kind,
     tenant,
@@ -68,10 +69,12 @@ export function traceLoggedDecision(
     verdict,
     decision,
     effective,
+    disposition: first.disposition,
     enforced,
     flagged: first.flagged,
     legs: legs.map((leg) => traceLeg(services, leg, config)),
   };
+  return { ...trace, why: describeDecision(trace) };
 }
 
 function traceLeg(

@@ -1,6 +1,6 @@
 // Message of a decision's trace: from the row that was read to the rule that decided, and what of it
 // was never recorded.
-import { DECISION_KINDS, DECISION_LEGS, DECISION_EFFECTS } from "../decisions.ts";
+import { DECISION_KINDS, DECISION_LEGS, DECISION_EFFECTS, DISPOSITIONS } from "../decisions.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
@@ -125,6 +125,11 @@ export const DecisionTrace = t.defineMessage("DecisionTrace", {
   verdict: t.defineNullableAnswer(t.defineChoice(VERDICTS)),
   decision: t.defineChoice(DECISIONS),
   effective: t.defineChoice(DECISION_EFFECTS),
+  disposition: t.withDescription(
+    t.defineChoice(DISPOSITIONS),
+    "What the answer asks of the caller, enforced or not.",
+  ),
+  why: t.withDescription(t.text, "One sentence with the rule that decided and its numbers."),
   ...t.repeatSchema(t.flag, "enforced", "flagged"),
   legs: t.defineList(leg),
 });
