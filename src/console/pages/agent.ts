@@ -11,7 +11,7 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { Tag, TIER_TONES, UntrustedText, Time } from "../parts/words.ts";
+import { AnswerTag, TIER_TONES, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import { Chart } from "../parts/chart.ts";
@@ -232,7 +232,7 @@ function formatHoldsUpTo({ stakes, max_stakes: most }: DecisionAtStakes): string
 
 const STAKES_COLUMNS: readonly Column<DecisionAtStakes>[] = [
   { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes) },
-  { label: "decision", cell: (row) => html`<${Tag} word=${row.decision} />` },
+  { label: "decision", cell: (row) => html`<${AnswerTag} word=${row.decision} />` },
   { label: "holds up to", isNumber: true, cell: (row) => formatHoldsUpTo(row) },
 ];
 

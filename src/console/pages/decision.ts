@@ -8,7 +8,7 @@ import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, Grid, Page } from "../parts/page.ts";
-import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
+import { AgentLink, AnswerTag, UntrustedText, Time, WhySentence } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type {
   DecisionRecord,
@@ -161,20 +161,18 @@ type ChangeParameters = ReturnType<typeof usePageParameters>[1];
 
 function RequestFacts({ trace }: { trace: DecisionTrace }): VNode {
   const { subject, stakes } = trace.legs[0]!;
+  const said = trace.verdict ?? trace.decision;
   const asked = `${trace.kind} ${trace.tool_level ?? ""}`;
   const rows = (name: string, value: string) => linkTo("decisions", { [name]: value });
   return html`<${FactList}
     facts=${[
-      ["answer", html`<${Tag} word=${trace.verdict ?? trace.decision} />`],
+      ["answer", html`<${AnswerTag} word=${said} disposition=${trace.disposition} />`],
       ["agent", html`<${AgentLink} id=${subject} />`],
       ["asked", asked],
       ["action", html`<${UntrustedText} text=${trace.action} />`],
       ["stakes", stakes.stakes],
       ["at", html`<${Time} at=${trace.evaluated_at} as="full" />`],
-      [
-        "outcome",
-        html`<${Tag} word=${trace.effective} />${trace.enforced ? "" : " in shadow mode"}`,
-      ],
+      ["enforced", trace.enforced ? "yes" : "no (shadow mode): the caller was let through"],
       ["flagged for a person", trace.flagged ? "yes" : "no"],
       [
         "tenant",
@@ -206,44 +204,45 @@ function DecisionCards({
   const { leg: named, with: other, tenant, config } = parameters;
   const leg = trace.legs.find((each) => each.leg === named) ?? trace.legs[0]!;
   const own = `/v1/decisions/${encodeURIComponent(id)}`;
-  return html`<${Grid}>
-    <${Card} title="What was asked"><${RequestFacts} trace=${trace} /><//>
-    ${
-      other !== undefined &&
-      html`<${Card}
-        title="Compared"
-        tools=${html`<button type="button" class="small" onClick=${() => onChange({ with: undefined })}>Close</button>`}
+  return html`<${WhySentence} why=${trace.why} disposition=${trace.disposition} />
+    <${Grid}>
+      <${Card} title="What was asked"><${RequestFacts} trace=${trace} /><//>
+      ${
+        other !== undefined &&
+        html`<${Card}
+          title="Compared"
+          tools=${html`<button type="button" class="small" onClick=${() => onChange({ with: undefined })}>Close</button>`}
+        >
+          <${DecisionComparison} id=${id} other=${other} />
+        <//>`
+      }
+      <${Card}
+        title="Why"
+        span=${8}
+        tools=${trace.legs.length > 1 && html`<${LegButtons} trace=${trace} leg=${leg.leg} onChange=${onChange} />`}
       >
-        <${DecisionComparison} id=${id} other=${other} />
-      <//>`
-    }
-    <${Card}
-      title="Why"
-      span=${8}
-      tools=${trace.legs.length > 1 && html`<${LegButtons} trace=${trace} leg=${leg.leg} onChange=${onChange} />`}
-    >
-      <${TraceChain} trace=${trace} leg=${leg} />
-      <${CurlCommand} path=${buildPathWithQuery(`${own}/trace`, { tenant })} />
-    <//>
-    <div class="span-4 stack">
-      <${Card} title="Judge again">
-        <${ReplayForm}
-          path=${buildPathWithQuery(`${own}/replay`, { tenant })}
-          config=${config}
-          onConfig=${(chosen: string | undefined) => onChange({ config: chosen })}
-        />
+        <${TraceChain} trace=${trace} leg=${leg} />
+        <${CurlCommand} path=${buildPathWithQuery(`${own}/trace`, { tenant })} />
       <//>
-      <${Card} title="What is not on record">
-        ${
-          leg.not_recorded.length === 0
-            ? html`<${Empty}>Everything that the answer depended on is shown.<//>`
-            : html`<ul>
-                ${leg.not_recorded.map((each) => html`<li><${UntrustedText} text=${each} /></li>`)}
-              </ul>`
-        }
-      <//>
-    </div>
-  <//>`;
+      <div class="span-4 stack">
+        <${Card} title="Judge again">
+          <${ReplayForm}
+            path=${buildPathWithQuery(`${own}/replay`, { tenant })}
+            config=${config}
+            onConfig=${(chosen: string | undefined) => onChange({ config: chosen })}
+          />
+        <//>
+        <${Card} title="What is not on record">
+          ${
+            leg.not_recorded.length === 0
+              ? html`<${Empty}>Everything that the answer depended on is shown.<//>`
+              : html`<ul>
+                  ${leg.not_recorded.map((each) => html`<li><${UntrustedText} text=${each} /></li>`)}
+                </ul>`
+          }
+        <//>
+      </div>
+    <//>`;
 }
 
 function LegButtons({
@@ -293,7 +292,10 @@ export default function DecisionDetailsPage(): VNode {
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${
       id === undefined
-        ? html`<${Empty}>Choose one among the <a href=${linkTo("decisions")}>decisions</a>.<//>`
+        ? html`<${Empty}
+            >No decision is named: choose one of the
+            <a href=${linkTo("decisions")}>decisions</a>.<//
+          >`
         : value === undefined
           ? error === undefined && html`<${Loading} />`
           : html`<${DecisionCards} trace=${value} parameters=${parameters} onChange=${change} />`

@@ -1,6 +1,7 @@
 // Decisions: the decision log by facets, over time and entry by entry. All that is chosen, and the place in
 // the list, is in the address. j and k walk the entries, Enter opens one.
 import type { DecisionFacets, DecisionList, LoggedLeg } from "../../contract/schemas/decisions.ts";
+import type { Disposition } from "../../contract/decisions.ts";
 import type { MessageOf } from "../../contract/schemas/schema.ts";
 import { getDocument, type QueryParameters as Asked, buildPathWithQuery } from "../api.ts";
 import { ActiveFilters, FacetList, buildDecisionQuery, RANGES } from "./decisions/facets.ts";
@@ -14,7 +15,15 @@ import { Pager } from "../parts/list-page.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
+import {
+  AgentLink,
+  AnswerTag,
+  breakAtUnderscores,
+  DISPOSITION_WORDS,
+  Tag,
+  UntrustedText,
+  Time,
+} from "../parts/words.ts";
 import { useKeyBindings } from "../key-bindings.ts";
 import { useData } from "../use-data.ts";
 
@@ -35,9 +44,8 @@ function describeRequest({ kind, tool_level: level, stakes }: LoggedLeg): string
 
 /** The rule, broken where its words meet, and what marks the entry. */
 function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
-  const words = (leg.log_reason ?? leg.reason_codes[0] ?? "–").split("_");
   return html`<span class="small">
-      ${words.map((word, at) => (at === 0 ? word : html`_<wbr />${word}`))}
+      ${breakAtUnderscores(leg.log_reason ?? leg.reason_codes[0] ?? "–")}
     </span>
     ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
     ${!leg.enforced && html` <${Tag} word="shadow" />`}
@@ -51,7 +59,7 @@ function buildDecisionColumns(mark: string | undefined): Column<LoggedLeg>[] {
       label: "answer",
       cell: (leg) =>
         html`<a href=${buildEntryHref(leg, mark)}
-          ><${Tag} word=${leg.verdict ?? leg.decision}
+          ><${AnswerTag} word=${leg.verdict ?? leg.decision} disposition=${leg.disposition}
         /></a>`,
     },
     { label: "agent", cell: (leg) => html`<${AgentLink} id=${leg.subject} />` },
@@ -121,10 +129,11 @@ function DecisionsOverTime({
   return html`<${Chart}
     title="Decisions over time"
     at=${steps.map(({ at }) => at)}
-    lines=${[
-      { label: "let through", color: "allow", values: steps.map(({ allow }) => allow) },
-      { label: "denied", color: "deny", values: steps.map(({ deny }) => deny) },
-    ]}
+    lines=${Object.entries(DISPOSITION_WORDS).map(([disposition, [label, color]]) => ({
+      label,
+      color,
+      values: steps.map(({ counts: each }) => each?.[disposition as Disposition] ?? 0),
+    }))}
     height=${120}
     say=${formatNumber}
     onRange=${onRange}
@@ -141,8 +150,7 @@ function fillEmptySteps(times: DecisionFacets["times"], stepMs: number) {
   const count = Math.min(200, Math.round((end - start) / stepMs) + 1);
   return Array.from({ length: count }, (_, step) => {
     const atMs = start + step * stepMs;
-    const { allow = 0, deny = 0 } = found.get(atMs) ?? {};
-    return { at: atMs / 1000, allow, deny };
+    return { at: atMs / 1000, counts: found.get(atMs)?.dispositions };
   });
 }
 
@@ -175,9 +183,6 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
     if (leg !== undefined) location.hash = buildEntryHref(leg, mark);
   };
   useKeyBindings({ j: () => step(1), k: () => step(-1), Enter: open });
-  useEffect(() => {
-    document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
-  }, [chosen]);
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
   return html`<${IncompleteNotice} isComplete=${value.complete} />
@@ -196,7 +201,7 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
     <${CurlCommand} path=${path} />`;
 }
 
-const NONE = "No decision is like this. Take a filter away, or ask a verify, check or handshake.";
+const NONE = "No decision matches. Remove a filter, or send a verify, check or handshake request.";
 
 function IncompleteNotice({ isComplete }: { isComplete: boolean }): VNode | null {
   if (isComplete) return null;

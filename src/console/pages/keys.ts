@@ -30,6 +30,7 @@ import {
   SOON_DAYS,
   type KeyStateFilter,
   KEY_STATE_LABELS,
+  UNUSED_DAYS,
 } from "./keys/key-states.ts";
 
 const LEAD =
@@ -115,7 +116,7 @@ function KeySection({ keys, parameters, target, onDo }: KeySectionProps): VNode 
 
 const COUNTED: readonly (readonly [KeyStateFilter, string, "warn" | undefined])[] = [
   ["active", "active", undefined],
-  ["unused", "unused for 90 days", undefined],
+  ["unused", `unused for ${UNUSED_DAYS} days`, undefined],
   ["ending", `end within ${SOON_DAYS} days`, "warn"],
   ["rotating", "with two secrets", "warn"],
   ["revoked", "revoked", undefined],

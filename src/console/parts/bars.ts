@@ -9,7 +9,7 @@ export interface Bar {
   readonly value: number;
   /** Where the rows behind it are. */
   readonly href?: string;
-  readonly tone?: "allow" | "deny" | "warn";
+  readonly tone?: "allow" | "deny" | "warn" | "person";
 }
 
 interface BarsProps {

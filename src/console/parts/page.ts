@@ -57,7 +57,7 @@ interface MetricTileProps {
   readonly note?: Children;
   /** Where the rows behind it are. */
   readonly href?: string;
-  readonly tone?: "allow" | "deny" | "warn" | undefined;
+  readonly tone?: "allow" | "deny" | "warn" | "person" | undefined;
 }
 
 /** One number with its name, and the way to the rows behind it. */

@@ -1,5 +1,5 @@
-// Tables: a head, rows with an optional choice among them, and what an empty one says.
-import { type Children, html, type VNode } from "../html.ts";
+// Tables: a head, rows with an optional choice among them, which is kept in view, and what an empty one says.
+import { type Children, html, useEffect, useRef, type VNode } from "../html.ts";
 import { formatNumber } from "../format.ts";
 import { Empty } from "./notices.ts";
 
@@ -13,6 +13,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** May be cut off with an ellipsis where there is little room. */
   readonly isLong?: boolean;
+  /** Left out on narrow screens. */
+  readonly isExtra?: boolean;
 }
 
 export interface TableProps<Row> {
@@ -31,10 +33,14 @@ export interface TableProps<Row> {
 export function Table<Row>(props: TableProps<Row>): VNode {
   const { label, columns, rows, keyOf = (_, at) => at, empty = "Nothing yet.", chosen } = props;
   const { onChoose } = props;
+  // The chosen row is among those that are drawn.
+  const first = Math.floor((chosen ?? 0) / ROWS_DRAWN_MAX) * ROWS_DRAWN_MAX;
+  const drawn = rows.slice(first, first + ROWS_DRAWN_MAX);
+  const place = useRef<HTMLDivElement>(null);
+  const row = chosen === undefined ? undefined : rows[chosen];
+  useChosenInView(place, row === undefined ? undefined : keyOf(row, chosen!), chosen);
   if (rows.length === 0) return html`<${Empty}>${empty}<//>`;
-  const drawn = rows.slice(0, ROWS_DRAWN_MAX);
-  const rest = rows.length - drawn.length;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
+  return html`<div ref=${place} class="scroll" tabindex="0" role="region" aria-label=${label}>
     <table>
       <thead>
         <tr>
@@ -42,27 +48,49 @@ export function Table<Row>(props: TableProps<Row>): VNode {
         </tr>
       </thead>
       <tbody>
-        ${drawn.map(
-          (row, at) =>
-            html`<tr
-              key=${keyOf(row, at)}
-              class=${`${at === chosen ? "chosen" : ""} ${onChoose ? "pick" : ""}`}
-              aria-current=${at === chosen ? "true" : undefined}
-              tabindex=${onChoose && "0"}
-              onClick=${onChoose && (() => onChoose(row, at))}
-              onKeyDown=${onChoose && ((event: KeyboardEvent) => chooseByKey(event, () => onChoose(row, at)))}
-            >
-              ${columns.map((column) => html`<td class=${selectCellClass(column)}>${column.cell(row)}</td>`)}
-            </tr>`,
-        )}
+        ${drawn.map((each, index) => {
+          const at = first + index;
+          const choose = onChoose && (() => onChoose(each, at));
+          return html`<tr
+            key=${keyOf(each, at)}
+            class=${`${at === chosen ? "chosen" : ""} ${choose ? "pick" : ""}`}
+            aria-current=${at === chosen ? "true" : undefined}
+            tabindex=${choose && "0"}
+            onClick=${choose}
+            onKeyDown=${choose && ((event: KeyboardEvent) => chooseByKey(event, choose))}
+          >
+            ${columns.map((column) => html`<td class=${selectCellClass(column)}>${column.cell(each)}</td>`)}
+          </tr>`;
+        })}
       </tbody>
     </table>
-    ${rest > 0 && html`<p class="dim">${formatNumber(rest)} more rows are not drawn.</p>`}
+    ${
+      drawn.length < rows.length &&
+      html`<p class="dim">
+        Rows ${formatNumber(first + 1)} to ${formatNumber(first + drawn.length)} of${" "}
+        ${formatNumber(rows.length)} are drawn.
+      </p>`
+    }
   </div>`;
 }
 
-function selectCellClass<Row>({ isNumber, isLong }: Column<Row>): string {
-  return `${isNumber === true ? "n" : ""} ${isLong === true ? "long" : ""}`;
+/** Scrolls to the chosen row when another is chosen, not when the rows around it change. */
+function useChosenInView(
+  place: { readonly current: HTMLElement | null },
+  key: string | number | undefined,
+  at: number | undefined,
+): void {
+  const seen = useRef<string | number | undefined>(undefined);
+  useEffect(() => {
+    const isInitial = seen.current === undefined && at === 0;
+    seen.current = key;
+    if (key === undefined || isInitial) return;
+    place.current?.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
+  }, [key]);
+}
+
+function selectCellClass<Row>({ isNumber, isLong, isExtra }: Column<Row>): string {
+  return `${isNumber === true ? "n" : ""} ${isLong === true ? "long" : ""} ${isExtra === true ? "extra" : ""}`;
 }
 
 /** Enter and space on the row itself; what stands in it keeps its own keys. */

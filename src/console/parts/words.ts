@@ -1,4 +1,5 @@
 // Small pieces of text: times, tags, agents, whatever strangers wrote.
+import type { Disposition } from "../../contract/decisions.ts";
 import { formatRelativeTime, escapeHiddenCharacters } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
@@ -8,33 +9,89 @@ export function UntrustedText({ text }: { text: string | null | undefined }): VN
   return html`<bdi>${escapeHiddenCharacters(text ?? "–")}</bdi>`;
 }
 
-/** An agent's identifier, linked to its page. */
-export function AgentLink({ id }: { id: string }): VNode {
-  return html`<a class="agent" href=${linkTo("agent", { id })} title=${escapeHiddenCharacters(id)}>
-    <bdi>${escapeHiddenCharacters(id).replace(/^agent:\/\//, "")}</bdi>
+/** Characters of a name in a list; of a longer one the middle is left out. */
+const NAME_LENGTH_MAX = 60;
+const NAME_END_LENGTH = 24;
+
+/** The name of an agent for a list, without its scheme; its beginning and its end where it is long. */
+export function shortenName(id: string): string {
+  const name = escapeHiddenCharacters(id).replace(/^agent:\/\//, "");
+  if (name.length <= NAME_LENGTH_MAX) return name;
+  return `${name.slice(0, NAME_LENGTH_MAX - NAME_END_LENGTH - 1)}…${name.slice(-NAME_END_LENGTH)}`;
+}
+
+/** An agent's identifier, linked to its page or to `href`; the title has all of it. */
+export function AgentLink({ id, href = linkTo("agent", { id }) }: { id: string; href?: string }) {
+  return html`<a class="agent" href=${href} title=${escapeHiddenCharacters(id)}>
+    <bdi>${shortenName(id)}</bdi>
   </a>`;
 }
 
-const TONE_BY_WORD: Readonly<Record<string, string>> = {
+/** The four outcomes of a decision in words, each with its colour. */
+export const DISPOSITION_WORDS: Readonly<
+  Record<Disposition, readonly [words: string, tone: "allow" | "warn" | "person" | "deny"]>
+> = {
+  allow: ["allowed", "allow"],
+  step_up: ["step-up", "warn"],
+  person: ["person", "person"],
+  refuse: ["refused", "deny"],
+};
+const DISPOSITION_BY_WORD: Readonly<Record<string, Disposition>> = {
   ALLOW: "allow",
-  allow: "allow",
   connect: "allow",
+  CHALLENGE: "step_up",
+  connect_with_verification: "step_up",
+  escalate: "person",
+  QUARANTINE: "refuse",
+  BLOCK: "refuse",
+  refuse: "refuse",
+};
+
+interface AnswerTagProps {
+  /** Verdict of a verify, decision of a connection. */
+  readonly word: string;
+  /** By the word unless given: a challenge may wait for a person. */
+  readonly disposition?: Disposition | undefined;
+}
+
+/** An answer as the outcome that it is for the caller, and the word of the API. */
+export function AnswerTag({
+  word,
+  disposition = DISPOSITION_BY_WORD[word],
+}: AnswerTagProps): VNode {
+  if (disposition === undefined) return html`<${Tag} word=${word} />`;
+  const [words, tone] = DISPOSITION_WORDS[disposition];
+  return html`<span class="answer"
+    ><${Tag} word=${words} tone=${tone} />${" "}<span class="dim small"
+      >${breakAtUnderscores(word)}</span
+    ></span
+  >`;
+}
+
+/** A code that may be broken where its words meet. */
+export function breakAtUnderscores(code: string): VNode {
+  const words = code.split("_");
+  return html`${words.map((word, at) => (at === 0 ? word : html`_<wbr />${word}`))}`;
+}
+
+/** Why a decision came out as it did, in the colour of its outcome. */
+export function WhySentence(props: { why: string; disposition: Disposition }): VNode {
+  const [, tone] = DISPOSITION_WORDS[props.disposition];
+  return html`<p class=${`why ${tone}`}><${UntrustedText} text=${props.why} /></p>`;
+}
+
+const TONE_BY_WORD: Readonly<Record<string, string>> = {
+  allow: "allow",
   accept: "allow",
   ok: "allow",
   passed: "allow",
   active: "allow",
   ready: "allow",
-  CHALLENGE: "warn",
-  QUARANTINE: "warn",
-  escalate: "warn",
-  connect_with_verification: "warn",
   pending: "warn",
   open: "warn",
   undecided: "warn",
-  BLOCK: "deny",
   deny: "deny",
   decline: "deny",
-  refuse: "deny",
   failed: "deny",
   revoked: "deny",
 };
@@ -48,9 +105,9 @@ export const TIER_TONES: Readonly<Record<string, "allow" | "warn" | "deny">> = {
 
 /** A word in a pill, coloured by what it means; `tone` overrides that. */
 export function Tag({ word, tone }: { word: string; tone?: string }): VNode {
-  return html`<span class=${`tag ${tone ?? TONE_BY_WORD[word] ?? ""}`}
-    >${escapeHiddenCharacters(word)}</span
-  >`;
+  const disposition = DISPOSITION_BY_WORD[word];
+  const own = disposition === undefined ? TONE_BY_WORD[word] : DISPOSITION_WORDS[disposition][1];
+  return html`<span class=${`tag ${tone ?? own ?? ""}`}>${escapeHiddenCharacters(word)}</span>`;
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", {

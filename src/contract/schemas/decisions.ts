@@ -169,5 +169,8 @@ export const ReviewList = t.defineMessage("ReviewList", {
   next: t.makeOptional(
     t.withDescription(t.textOrNull, "Of the queue: `after` of the next page; null for none."),
   ),
+  total: t.makeOptional(
+    t.withDescription(t.integer, "Of the queue: reviews on all pages, under the same filters."),
+  ),
 });
 export const ExportDays = t.defineMessage("ExportDays", { days: t.texts });

@@ -38,7 +38,8 @@ export function isQueueQuery(query: URLSearchParams): boolean {
 }
 
 /**
- * The reviews of one page, oldest first, and the cursor of the next one, null where there is none.
+ * The reviews of one page, oldest first, the cursor of the next one, null where there is none, and how many there
+ * are on all pages.
  * `tenant` undefined: of all tenants.
  * @throws ServiceFault `invalid_parameter`.
  */
@@ -47,7 +48,7 @@ export function selectReviewPage(
   query: URLSearchParams,
   tenant: string | undefined,
   nowMs: number,
-): { reviews: StoredReview[]; next: string | null } {
+): { reviews: StoredReview[]; next: string | null; total: number } {
   const state = readChoice(query, "state", REVIEW_LIST_STATES) ?? "all";
   const level = readChoice(query, "level", REVIEW_LEVELS);
   const kind = readChoice(query, "kind", REVIEW_KINDS);
@@ -56,6 +57,7 @@ export function selectReviewPage(
   const after = query.get("after");
   const from = after === null ? undefined : parseReviewCursor(after);
   const found: StoredReview[] = [];
+  let total = 0;
   for (const review of reviews) {
     if (tenant !== undefined && review.tenant !== tenant) continue;
     if (agent !== null && review.agent !== agent) continue;
@@ -63,12 +65,13 @@ export function selectReviewPage(
     if (kind !== undefined && (review.dispute === undefined ? "held" : "dispute") !== kind)
       continue;
     if (state !== "all" && computeReviewState(review, nowMs) !== state) continue;
+    total += 1;
     if (from === undefined || compareQueueOrder(review, from) > 0) found.push(review);
   }
   found.sort(compareQueueOrder);
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
-  return { reviews: page, next: last === undefined ? null : `${last.first_ms}-${last.id}` };
+  return { reviews: page, next: last === undefined ? null : `${last.first_ms}-${last.id}`, total };
 }
 
 type ReviewCursor = Pick<StoredReview, "first_ms" | "id">;
@@ -174,7 +177,7 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
   if (isQueueQuery(query)) {
     const nowMs = exchange.services.clock();
     const { waiters } = exchange.require("reviews");
-    const { reviews, next } = selectReviewPage(
+    const { reviews, ...page } = selectReviewPage(
       exchange.require("reviews").listReviews(),
       query,
       selectVisibleTenant(exchange),
@@ -182,7 +185,7 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
     );
     return exchange.document(200, {
       reviews: reviews.map((each) => describeReview(each, nowMs, waiters.countForReview(each.id))),
-      next,
+      ...page,
     });
   }
   const filter = readListFilter(exchange);

@@ -6,7 +6,7 @@ import { linkTo } from "../../location.ts";
 import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
 import { type Column, Table } from "../../parts/table.ts";
-import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { AgentLink, AnswerTag, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 import type { RecordedOutcome } from "../../../contract/schemas/agents.ts";
 import type { LoggedLeg } from "../../../contract/schemas/decisions.ts";
@@ -39,7 +39,11 @@ const DECISION_COLUMNS: readonly Column<LoggedLeg>[] = [
         >${row.kind} ${row.tool_level} <${UntrustedText} text=${row.action ?? ""}
       /></a>`,
   },
-  { label: "answer", cell: (row) => html`<${Tag} word=${row.verdict ?? row.decision} />` },
+  {
+    label: "answer",
+    cell: (row) =>
+      html`<${AnswerTag} word=${row.verdict ?? row.decision} disposition=${row.disposition} />`,
+  },
   { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
   {
     label: "rule",

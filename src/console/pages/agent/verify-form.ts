@@ -8,7 +8,7 @@ import { CurlCommand, CopyButton } from "../../parts/actions.ts";
 import { Failure } from "../../parts/notices.ts";
 import { Field, SelectField } from "../../parts/fields.ts";
 import { FactList } from "../../parts/page.ts";
-import { Tag } from "../../parts/words.ts";
+import { AnswerTag } from "../../parts/words.ts";
 import type { VerifyResponse } from "../../../contract/schemas/scores.ts";
 
 const PATH = "/v1/trust/verify";
@@ -104,10 +104,12 @@ function VerifyFields(props: VerifyFieldsProps): VNode {
 
 function VerifyResult({ answer }: { answer: VerifyResponse }): VNode {
   const { verdict, log_reason: rule } = answer.policy_action;
+  const isHeld = verdict === "CHALLENGE" && answer.review !== undefined;
+  const disposition = isHeld ? "person" : undefined;
   const json = JSON.stringify(answer, null, 2);
   return html`<${FactList}
       facts=${[
-        ["Verdict", html`<${Tag} word=${verdict} />`],
+        ["Verdict", html`<${AnswerTag} word=${verdict} disposition=${disposition} />`],
         ["Rule that decided", html`<code>${rule}</code>`],
         ["Reasons", answer.reason_codes.join(", ") || "none"],
         [

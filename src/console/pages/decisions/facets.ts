@@ -1,15 +1,16 @@
 // Facets of the decision log: filters in the address and in the API, their counts, and the active ones.
 import { HOUR_MS, formatNumber, escapeHiddenCharacters } from "../../format.ts";
-import type { DecisionFacet } from "../../../contract/decisions.ts";
+import type { DecisionFacet, Disposition } from "../../../contract/decisions.ts";
 import type { QueryParameters as Asked } from "../../api.ts";
 import type { PageParameters } from "../../location.ts";
 import type { DecisionFacets } from "../../../contract/schemas/decisions.ts";
 import { html, type VNode } from "../../html.ts";
 import { Empty } from "../../parts/notices.ts";
+import { DISPOSITION_WORDS } from "../../parts/words.ts";
 
 /** Facets in the order in which they are shown, with their names for people. */
 export const FACET_LABELS: readonly (readonly [DecisionFacet, string])[] = [
-  ["effective", "Outcome"],
+  ["disposition", "Outcome"],
   ["verdict", "Verdict"],
   ["decision", "Score says"],
   ["reason", "Reason"],
@@ -17,6 +18,7 @@ export const FACET_LABELS: readonly (readonly [DecisionFacet, string])[] = [
   ["level", "Tool level"],
   ["flagged", "Flagged for a person"],
   ["shadow", "Shadow mode"],
+  ["effective", "Reached its target"],
   ["config", "Scoring config"],
   ["tenant", "Tenant"],
 ];
@@ -62,7 +64,10 @@ const VALUES_SHOWN_MAX = 8;
 type ChangeParameters = (change: Readonly<Record<string, string | undefined>>) => void;
 
 const FACET_VALUE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  effective: { allow: "let through", deny: "denied" },
+  disposition: Object.fromEntries(
+    Object.entries(DISPOSITION_WORDS).map(([name, [words]]) => [name, words]),
+  ),
+  effective: { allow: "let through", deny: "not let through" },
   flagged: { true: "flagged", false: "not flagged" },
   shadow: { true: "only watched", false: "enforced" },
   decision: { connect_with_verification: "connect, verified" },
@@ -132,6 +137,7 @@ interface FacetValueProps {
 
 function FacetValue({ facet, value, entries, most, isChosen, onChange }: FacetValueProps): VNode {
   const word = describeFacetValue(facet, value);
+  const tone = facet === "disposition" ? DISPOSITION_WORDS[value as Disposition][1] : "";
   return html`<li>
     <button
       type="button"
@@ -143,7 +149,7 @@ function FacetValue({ facet, value, entries, most, isChosen, onChange }: FacetVa
       <bdi class="cut">${word}</bdi>
       <span class="n">${formatNumber(entries)}</span>
       <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="bar" width=${(100 * entries) / most} height="3" />
+        <rect class=${`bar ${tone}`} width=${(100 * entries) / most} height="3" />
       </svg>
     </button>
   </li>`;

@@ -6,7 +6,7 @@ import { type Children, html, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
 import { FactList } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
-import { AgentLink, Tag, UntrustedText } from "../../parts/words.ts";
+import { AgentLink, AnswerTag, Tag, UntrustedText } from "../../parts/words.ts";
 
 export type TraceLeg = DecisionTrace["legs"][number];
 type TraceFeature = NonNullable<TraceLeg["features"]>[number];
@@ -30,6 +30,7 @@ function ChainStep({ title, at, isLast = false, children }: ChainStepProps): VNo
 export function TraceChain({ trace, leg }: { trace: DecisionTrace; leg: TraceLeg }): VNode {
   const isVerify = trace.kind === "verify";
   const said = trace.verdict ?? trace.decision;
+  const { disposition } = trace;
   return html`<ol class="chain">
     <${ChainStep} at=${1} title="Row read"><${RecordFacts} leg=${leg} /><//>
     <${ChainStep} at=${2} title="Features and points"><${FeatureTable} leg=${leg} /><//>
@@ -45,9 +46,8 @@ export function TraceChain({ trace, leg }: { trace: DecisionTrace; leg: TraceLeg
     <//>
     <${ChainStep} at=${6} title="Answer" isLast>
       <p>
-        <${Tag} word=${said} /> by <b>${leg.decided_by}</b>, which came to${" "}
-        <${Tag} word=${trace.effective} />${" "}
-        ${trace.enforced ? "" : "(in shadow mode: told, not enforced)"}
+        <${AnswerTag} word=${said} disposition=${disposition} /> by <b>${leg.decided_by}</b>
+        ${trace.enforced ? "" : " (shadow mode: reported, not enforced)"}
       </p>
       ${
         leg.reason_codes.length > 0 &&
@@ -220,9 +220,7 @@ function RuleTable({ leg: { rules }, policy }: { leg: TraceLeg; policy: string |
           ${rules.map(
             (rule: TraceRule) =>
               html`<tr class=${rule.decides ? "decides" : ""}>
-                <td>
-                  ${rule.rule}${rule.decides ? html` <${Tag} word="decided" tone="warn" />` : ""}
-                </td>
+                <td>${rule.rule}${rule.decides ? html` <${Tag} word="decided" />` : ""}</td>
                 <td>
                   ${formatRuleValue(rule.bound)}
                   ${rule.pointer !== null && html`<div class="dim small">${rule.pointer}</div>`}

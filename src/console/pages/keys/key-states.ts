@@ -26,12 +26,15 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 };
 export const SCOPES = Object.keys(SCOPE_WORDS) as Scope[];
 
+/** Days without a use after which a key counts as unused: as long as uses are counted. */
+export const UNUSED_DAYS = 90;
+
 /** A key that ends within these days is counted apart. */
 export const SOON_DAYS = 14;
 
 export const KEY_STATE_LABELS = {
   active: "active",
-  unused: "active, unused for 90 days",
+  unused: `active, unused for ${UNUSED_DAYS} days`,
   ending: `active, ends within ${SOON_DAYS} days`,
   rotating: "active, an earlier secret still works",
   expired: "expired",
@@ -52,12 +55,17 @@ export function isRotating(key: ListedKey, nowMs: number): boolean {
   return computeKeyState(key, nowMs) === "active" && until !== null && Date.parse(until) > nowMs;
 }
 
+/** Whether it is old enough for "unused" to say something. */
+export function isOld({ created_at: at }: ListedKey, nowMs: number): boolean {
+  return nowMs - Date.parse(at) >= UNUSED_DAYS * DAY_MS;
+}
+
 export function isInState(key: ListedKey, state: KeyStateFilter, nowMs: number): boolean {
   if (state === "all") return true;
   const own = computeKeyState(key, nowMs);
   if (state === "expired" || state === "revoked") return own === state;
   if (own !== "active") return false;
-  if (state === "unused") return key.last_used_at === null;
+  if (state === "unused") return key.last_used_at === null && isOld(key, nowMs);
   if (state === "rotating") return isRotating(key, nowMs);
   if (state === "active") return true;
   return key.expires_at !== null && Date.parse(key.expires_at) - nowMs < SOON_DAYS * DAY_MS;

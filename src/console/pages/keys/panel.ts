@@ -8,7 +8,9 @@ import { Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { readSession } from "../../session.ts";
 import type { KeyAction } from "./dialogs.ts";
 import {
+  isOld,
   isRotating,
+  UNUSED_DAYS,
   type ListedKey,
   type KeyWithSecret,
   SCOPE_WORDS,
@@ -111,8 +113,12 @@ export function renderKeyExpiry({ expires_at: at }: ListedKey): VNode {
 }
 
 /** Left out while the store cannot say; null where there was none in 90 days. */
-export function renderLastUse({ last_used_at: at }: ListedKey): VNode {
+export function renderLastUse(target: ListedKey): VNode {
+  const { last_used_at: at } = target;
   if (at === undefined) return html`<span class="dim">not known yet</span>`;
-  if (at === null) return html`<span class="dim">not in 90 days</span>`;
+  if (at === null) {
+    const words = isOld(target, Date.now()) ? `not in ${UNUSED_DAYS} days` : "not used yet";
+    return html`<span class="dim">${words}</span>`;
+  }
   return html`<${Time} at=${at} as="ago" />`;
 }

@@ -8,7 +8,7 @@ import { CurlCommand } from "../../parts/actions.ts";
 import { ListCard } from "../../parts/list-page.ts";
 import { Failure, renderLoaded } from "../../parts/notices.ts";
 import type { Column } from "../../parts/table.ts";
-import { AgentLink, Tag, Time } from "../../parts/words.ts";
+import { AgentLink, AnswerTag, Time } from "../../parts/words.ts";
 import { hasAnyScope } from "../../session.ts";
 import { usePolledData } from "../../use-data.ts";
 
@@ -68,7 +68,7 @@ const COLUMNS: readonly Column<FlaggedDecision>[] = [
     label: "answer",
     cell: (row) =>
       html`<a href=${linkTo("decision", { id: row.request_id, tenant: row.tenant })}
-        ><${Tag} word=${row.verdict ?? row.decision}
+        ><${AnswerTag} word=${row.verdict ?? row.decision}
       /></a>`,
   },
   { label: "agent", cell: (row) => html`<${AgentLink} id=${row.subject} />` },
