@@ -3,8 +3,11 @@ import { html, readInputValue, useRef, useState, type VNode } from "../../html.t
 import type { ReviewActions, DecisionTerms } from "./review-actions.ts";
 import type { QueuedReviewWithRisk } from "./queue.ts";
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
-import { formatNumber } from "../../format.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
+import { linkTo, usePageParameters } from "../../location.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
+import { Failure, Notice } from "../../parts/notices.ts";
+import { AgentLink, Tag } from "../../parts/words.ts";
 import { formatAmount } from "../../parts/amounts.ts";
 import { SelectField } from "../../parts/fields.ts";
 import { getDocument } from "../../api.ts";
@@ -23,23 +26,19 @@ export interface DecisionHandlers {
   readonly undo: () => void;
 }
 
-interface DecisionFormProps {
-  readonly entry: QueuedReviewWithRisk;
+interface DecisionBarProps {
+  readonly entry: QueuedReviewWithRisk | undefined;
   readonly actions: ReviewActions;
-  readonly terms: DecisionTerms;
-  readonly setTerms: (terms: DecisionTerms) => void;
   readonly handlers: DecisionHandlers;
 }
 
-export function DecisionForm({
-  entry,
-  actions,
-  terms,
-  setTerms,
-  handlers,
-}: DecisionFormProps): VNode {
-  const { isBusy } = actions;
-  return html`<div class="deciding">
+/** The buttons that decide, and what came of the last one; at the bottom edge of a narrow screen. */
+export function DecisionBar({ entry, actions, handlers }: DecisionBarProps): VNode {
+  const isBusy = actions.isBusy || entry === undefined;
+  return html`<div class="decision-bar">
+    ${actions.lastMessage !== "" && html`<${Notice} kind="good">${actions.lastMessage}<//>`}
+    ${actions.error !== undefined && html`<${Failure} error=${actions.error} />`}
+    ${entry === undefined ? html`<p class="dim">Nothing is chosen.</p>` : html`<${ChosenReview} entry=${entry} />`}
     <div class="tools">
       <button type="button" class="primary" disabled=${isBusy} onClick=${handlers.approve}>
         Approve = overturned <kbd>a</kbd>
@@ -54,12 +53,38 @@ export function DecisionForm({
       >
         Claim <kbd>c</kbd>
       </button>
-      <button type="button" onClick=${handlers.skip}>Skip <kbd>s</kbd></button>
-      <button type="button" disabled=${isBusy || !actions.canUndo} onClick=${handlers.undo}>
+      <button type="button" disabled=${entry === undefined} onClick=${handlers.skip}>
+        Skip <kbd>s</kbd>
+      </button>
+      <button type="button" disabled=${actions.isBusy || !actions.canUndo} onClick=${handlers.undo}>
         Undo <kbd>u</kbd>
       </button>
     </div>
-    <${TermsFields} entry=${entry} actions=${actions} terms=${terms} setTerms=${setTerms} />
+  </div>`;
+}
+
+/** Which review the buttons decide, where its evidence is not beside them. */
+function ChosenReview({ entry }: { entry: QueuedReviewWithRisk }): VNode {
+  const [parameters] = usePageParameters();
+  const href = linkTo("reviews", { ...parameters, id: entry.id });
+  return html`<p class="chosen-review">
+    <${AgentLink} id=${entry.agent} href=${href} /> <${Tag} word=${entry.level} />${" "}
+    <span class="dim">risk ${formatPercent(entry.risk)}</span>
+  </p>`;
+}
+
+interface DecisionTermsProps {
+  readonly entry: QueuedReviewWithRisk;
+  readonly actions: ReviewActions;
+  readonly terms: DecisionTerms;
+  readonly setTerms: (terms: DecisionTerms) => void;
+}
+
+/** What goes along with a decision. */
+export function DecisionTermsForm(props: DecisionTermsProps): VNode {
+  const { terms, setTerms } = props;
+  return html`<div class="deciding">
+    <${TermsFields} ...${props} />
     <div class="field">
       <label for=${NOTE_ID}>Note <kbd>n</kbd></label>
       <textarea
@@ -76,12 +101,7 @@ export function DecisionForm({
 }
 
 /** For how long, up to what, and by whom. */
-function TermsFields({
-  entry,
-  actions,
-  terms,
-  setTerms,
-}: Omit<DecisionFormProps, "handlers">): VNode {
+function TermsFields({ entry, actions, terms, setTerms }: DecisionTermsProps): VNode {
   return html`<div class="filters">
     <${SelectField}
       id="review-days"
@@ -121,7 +141,7 @@ function TermsFields({
 }
 
 /** What a call that names no stakes counts for; without the amount where the key may not read the policy. */
-function AssumedStakes({ entry }: Pick<DecisionFormProps, "entry">): VNode {
+function AssumedStakes({ entry }: Pick<DecisionTermsProps, "entry">): VNode {
   const { tenant, level } = entry;
   const { value } = useData(
     (signal) => getDocument<PolicyDocument>("/v1/policy", { tenant }, signal),

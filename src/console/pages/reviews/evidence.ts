@@ -1,6 +1,7 @@
 // The evidence on one review: the few signals that decide at a glance, what a dispute says, and the
 // report that can be shared with whoever was refused.
 import type { AgentReport, ReportLink } from "../../../contract/schemas/disputes.ts";
+import type { DecisionTrace } from "../../../contract/schemas/trace.ts";
 import { getDocument, sendDocument } from "../../api.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
 import { html, useEffect, useState, type VNode } from "../../html.ts";
@@ -8,7 +9,7 @@ import { linkTo } from "../../location.ts";
 import { CopyButton } from "../../parts/actions.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
 import { FactList } from "../../parts/page.ts";
-import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { AgentLink, Tag, UntrustedText, Time, WhySentence } from "../../parts/words.ts";
 import { CONSOLE_URL, hasAnyScope } from "../../session.ts";
 import { useData } from "../../use-data.ts";
 import { computeExpectedLoss, type QueuedReviewWithRisk } from "./queue.ts";
@@ -19,11 +20,14 @@ export function ReviewEvidence({ entry }: { entry: QueuedReviewWithRisk }): VNod
   return html`<div class="evidence">
     <h2>
       <${AgentLink} id=${entry.agent} />${" "}
-      <${Tag} word=${entry.kind === "dispute" ? "dispute" : "held back"} tone="warn" />${" "}
-      <${Tag} word=${entry.level} />${" "}
+      <${Tag}
+        word=${entry.kind === "dispute" ? "dispute" : "held for a person"}
+        tone="person"
+      />${" "} <${Tag} word=${entry.level} />${" "}
       ${entry.claimed_by !== null && html`<span class="dim">claimed by <${UntrustedText} text=${entry.claimed_by} /></span>`}
     </h2>
     ${entry.waiting > 0 && html`<p class="warn"><b>${formatNumber(entry.waiting)}</b> ${entry.waiting === 1 ? "caller waits" : "callers wait"} for this decision right now: it lets them go.</p>`}
+    <${DecisionReason} key=${entry.last_request_id} entry=${entry} />
     <${DisputeStatement} entry=${entry} />
     <${FactList}
       facts=${[
@@ -43,6 +47,18 @@ export function ReviewEvidence({ entry }: { entry: QueuedReviewWithRisk }): VNod
     />
     <${AgentRecord} key=${entry.id} entry=${entry} />
   </div>`;
+}
+
+/** Why the last call was answered so; nothing where its decision is not on record. */
+function DecisionReason({ entry }: { entry: QueuedReviewWithRisk }): VNode | null {
+  const { last_request_id: id, tenant } = entry;
+  const path = `/v1/decisions/${encodeURIComponent(id)}/trace`;
+  const { value } = useData(
+    (signal) => getDocument<DecisionTrace>(path, { tenant }, signal),
+    [path, tenant],
+  );
+  if (value === undefined) return null;
+  return html`<${WhySentence} why=${value.why} disposition=${value.disposition} />`;
 }
 
 function DisputeStatement({ entry: { dispute } }: { entry: QueuedReviewWithRisk }): VNode | null {
@@ -84,7 +100,7 @@ function AgentRecord({ entry }: { entry: QueuedReviewWithRisk }): VNode {
       ]}
     />
     <h3>Against it</h3>
-    ${against.length === 0 && html`<${Empty}>Nothing in its record: the stakes alone.<//>`}
+    ${against.length === 0 && html`<${Empty}>Nothing in its record: only the stakes.<//>`}
     <ul class="against">
       ${against.map(({ code, sentence }) => html`<li>${sentence} <code class="dim">${code}</code></li>`)}
     </ul>

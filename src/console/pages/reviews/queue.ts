@@ -21,16 +21,41 @@ export const QUEUE_ORDER_LABELS = {
 } as const;
 export type QueueOrder = keyof typeof QUEUE_ORDER_LABELS;
 
-const LIMIT = 1000;
+/** Reviews of one request. */
+export const QUEUE_PAGE_ROWS = 1000;
+/** Risks that are asked for at once. */
+const RISKS_PER_QUERY = 500;
 /** Ids are the service's own; whatever else stands there is not asked about. */
 const REQUEST_ID = /^[\w-]{1,64}$/;
 
-/** Open and claimed reviews. @throws ApiError */
+/** All open and claimed reviews: the riskiest one may be the newest. @throws ApiError */
 export async function loadQueue(kind: string, signal: AbortSignal): Promise<QueuedReview[]> {
-  const of = (state: string) =>
-    getDocument<{ reviews: QueuedReview[] }>("/v1/reviews", { state, kind, limit: LIMIT }, signal);
-  const [open, claimed] = await Promise.all([of("open"), of("claimed")]);
-  return [...open.reviews, ...claimed.reviews];
+  const [open, claimed] = await Promise.all([
+    loadReviewsInState("open", kind, signal),
+    loadReviewsInState("claimed", kind, signal),
+  ]);
+  // A review that was claimed between two pages is in both.
+  return [...new Map([...open, ...claimed].map((review) => [review.id, review])).values()];
+}
+
+async function loadReviewsInState(
+  state: string,
+  kind: string,
+  signal: AbortSignal,
+): Promise<QueuedReview[]> {
+  const found: QueuedReview[] = [];
+  let after: string | undefined;
+  do {
+    const asked = { state, kind, limit: QUEUE_PAGE_ROWS, after };
+    const page = await getDocument<{ reviews: QueuedReview[]; next: string | null }>(
+      "/v1/reviews",
+      asked,
+      signal,
+    );
+    found.push(...page.reviews);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
 }
 
 /** Risks by decision, remembered: a decision does not change. */
@@ -39,17 +64,19 @@ export class ReviewRisks {
 
   /** Adds those that are not known yet; a key that may not ask is told by the rejection. */
   async load(reviews: readonly QueuedReview[], signal: AbortSignal): Promise<void> {
-    const ids = reviews
+    const unknown = reviews
       .map(({ last_request_id: id }) => id)
       .filter((id) => !this.#known.has(id) && REQUEST_ID.test(id));
-    if (ids.length === 0) return;
-    const list = [...new Set(ids)].map((id) => `'${id}'`).join(", ");
-    const rows = await querySql<{ id: string; risk: number }>(
-      `SELECT request_id AS id, max(failure_probability) AS risk FROM decisions
-       WHERE request_id IN (${list}) GROUP BY 1`,
-      signal,
-    );
-    for (const { id, risk } of rows) this.#known.set(id, risk);
+    const ids = [...new Set(unknown)];
+    for (let first = 0; first < ids.length; first += RISKS_PER_QUERY) {
+      const list = ids.slice(first, first + RISKS_PER_QUERY).map((id) => `'${id}'`);
+      const rows = await querySql<{ id: string; risk: number }>(
+        `SELECT request_id AS id, max(failure_probability) AS risk FROM decisions
+         WHERE request_id IN (${list.join(", ")}) GROUP BY 1`,
+        signal,
+      );
+      for (const { id, risk } of rows) this.#known.set(id, risk);
+    }
   }
 
   find({ last_request_id: id }: QueuedReview): number | undefined {
@@ -89,8 +116,8 @@ export function sortQueue(
 
 interface QueueSelectionOptions {
   readonly entries: readonly QueuedReviewWithRisk[];
-  /** Index of the chosen one. */
-  readonly at: number;
+  /** The review that the address names; empty for none. */
+  readonly named: string;
   readonly choose: (id: string | undefined) => void;
   readonly skip: (id: string) => void;
   readonly actions: ReviewActions;
@@ -99,6 +126,7 @@ interface QueueSelectionOptions {
 export interface QueueSelection {
   /** Without those that were decided here. */
   readonly left: readonly QueuedReviewWithRisk[];
+  /** Of the chosen one; -1 where the one that the address names is not in the queue. */
   readonly index: number;
   readonly terms: DecisionTerms;
   readonly setTerms: (terms: DecisionTerms) => void;
@@ -111,7 +139,7 @@ export interface QueueSelection {
 
 export function useQueueSelection({
   entries,
-  at,
+  named,
   choose,
   skip,
   actions,
@@ -119,7 +147,7 @@ export function useQueueSelection({
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const left = entries.filter(({ id }) => !gone.has(id));
-  const index = Math.min(at, Math.max(0, left.length - 1));
+  const index = useChosenIndex(left, named, gone);
   const [terms, setTerms, termsNow] = useDecisionTerms(left[index]);
   const { chosen, move, next } = useSelectedEntry(left, index, choose);
   const act = (work: (entry: QueuedReviewWithRisk) => void) => () => {
@@ -159,6 +187,24 @@ export function useQueueSelection({
     setMarked(new Set());
   };
   return { left, index, terms, setTerms, handlers, marked, mark, forget };
+}
+
+/**
+ * Index of the review that is named, else of the one proposed before, else of the first: the queue is ordered again
+ * while somebody looks at it, and what a button decides stays the same. -1 where somebody else has decided it.
+ */
+function useChosenIndex(
+  left: readonly QueuedReviewWithRisk[],
+  named: string,
+  decidedHere: ReadonlySet<string>,
+): number {
+  const proposed = useRef<string | undefined>(undefined);
+  const find = (sought: string | undefined) => left.findIndex(({ id }) => id === sought);
+  const index = find(named);
+  if (index < 0 && named !== "" && !decidedHere.has(named)) return -1;
+  const shown = index < 0 ? Math.max(0, find(proposed.current)) : index;
+  proposed.current = left[shown]?.id;
+  return shown;
 }
 
 /** Keys may come faster than the page is drawn: which one is chosen is known at once. */

@@ -1,17 +1,19 @@
-// Waiting reviews: the queue beside the evidence on one of them, decided by keys.
+// Waiting reviews: the queue beside the evidence on one of them, decided by keys. On narrow screens one of both is
+// shown, with the buttons at the bottom edge.
 import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, readInputValue, useMemo, useRef, useState, type VNode } from "../../html.ts";
-import { linkTo, usePageParameters } from "../../location.ts";
+import { linkTo, type PageParameters, usePageParameters } from "../../location.ts";
 import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { usePolledData } from "../../use-data.ts";
-import { BulkDecision, DecisionForm } from "./decision-form.ts";
+import { BulkDecision, DecisionBar, DecisionTermsForm } from "./decision-form.ts";
 import { type ReviewActions, useReviewActions } from "./review-actions.ts";
 import { ReviewEvidence } from "./evidence.ts";
 import {
+  QUEUE_PAGE_ROWS,
   type QueuedReviewWithRisk,
   sortQueue,
   loadQueue,
@@ -23,6 +25,10 @@ import {
 } from "./queue.ts";
 
 const EVERY_MS = 3000;
+/** The same for a queue of several pages. */
+const EVERY_MS_LONG = 15_000;
+/** Screens on which the queue and a review do not fit side by side, as in the style sheet. */
+const NARROW = "(max-width: 1000px)";
 
 export function WaitingReviews(): VNode {
   const [{ kind = "" }] = usePageParameters();
@@ -40,14 +46,15 @@ function ReviewQueueView({ kind }: { kind: string }): VNode {
     return html`<${Failure} error=${error} onRetry=${reload} />`;
   }
   if (queue === undefined) return html`<${Loading} />`;
-  const found = shown.findIndex((entry) => entry.id === id);
-  return html`<div>
+  const isOpen = id !== "";
+  return html`<div class=${`queue ${isOpen ? "is-open" : ""}`}>
     <${QueueMetrics} entries=${queue} />
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${QueueAndSelection}
       entries=${shown}
-      at=${Math.max(0, found)}
+      named=${id}
       choose=${(next: string | undefined) => set({ id: next }, true)}
+      open=${(next: string) => set({ id: next }, isOpen || !matchMedia(NARROW).matches)}
       skip=${(skippedId: string) => setSkipped(new Set([...skipped, skippedId]))}
       reload=${reload}
       filters=${html`<${QueueFilters} kind=${kind} order=${by} set=${set} />`}
@@ -60,16 +67,18 @@ function ReviewQueueView({ kind }: { kind: string }): VNode {
 /** The queue, polled; its risks come when they can, and are missing where the key may not ask. */
 function usePolledQueue(kind: string) {
   const risks = useRef(new ReviewRisks());
+  const [isLong, setIsLong] = useState(false);
   const { value, error, reload } = usePolledData(
     async (signal) => {
       const reviews = await loadQueue(kind, signal);
+      setIsLong(reviews.length > QUEUE_PAGE_ROWS);
       await risks.current.load(reviews, signal).catch(() => undefined);
       return reviews.map((review): QueuedReviewWithRisk => ({
         ...review,
         risk: risks.current.find(review),
       }));
     },
-    EVERY_MS,
+    isLong ? EVERY_MS_LONG : EVERY_MS,
     [kind],
   );
   return { queue: value, error, reload };
@@ -132,8 +141,10 @@ function QueueFilters({ kind, order, set }: QueueFiltersProps): VNode {
 
 interface QueueAndSelectionProps {
   readonly entries: readonly QueuedReviewWithRisk[];
-  readonly at: number;
+  readonly named: string;
   readonly choose: (id: string | undefined) => void;
+  /** Chooses a row that was clicked; on a narrow screen the way back leads to the queue. */
+  readonly open: (id: string) => void;
   readonly skip: (id: string) => void;
   readonly reload: () => void;
   readonly filters: VNode;
@@ -143,72 +154,99 @@ interface QueueAndSelectionProps {
 /** The queue with one chosen, and the keys. */
 function QueueAndSelection(props: QueueAndSelectionProps): VNode {
   const { filters, skipped } = props;
+  const [parameters] = usePageParameters();
   const actions = useReviewActions(props.reload);
   const selection = useQueueSelection({ ...props, actions });
   const { left, index, marked, mark, forget, terms } = selection;
   const many = left.filter(({ id }) => marked.has(id));
   return html`<${Grid}>
-    <${Card} title="Waiting" span=${7} tools=${filters}>
-      ${
-        many.length > 0 &&
-        html`<${BulkDecision} entries=${many} actions=${actions} terms=${terms} onDone=${forget} />`
-      }
-      <${Table}
-        label="reviews that wait"
-        columns=${buildWaitingColumns(marked, skipped, mark)}
-        rows=${left}
-        keyOf=${(row: QueuedReviewWithRisk) => row.id}
-        chosen=${index}
-        onChoose=${(row: QueuedReviewWithRisk) => props.choose(row.id)}
-        empty="Nothing waits. Calls that are held back until a person has looked stand here, and disputes."
-      />
-      <p class="dim small">
-        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approve, <kbd>d</kbd> deny, <kbd>c</kbd> claim,
-        <kbd>s</kbd> skip, <kbd>n</kbd> note, <kbd>x</kbd> mark, <kbd>u</kbd> undo
-      </p>
-    <//>
-    <${Card} span=${5}>
-      ${actions.lastMessage !== "" && html`<${Notice} kind="good">${actions.lastMessage}<//>`}
-      ${actions.error !== undefined && html`<${Failure} error=${actions.error} />`}
-      <${SelectedReview} entry=${left[index]} actions=${actions} selection=${selection} />
-    <//>
+    <div class="span-7 queue-list">
+      <${Card} title="Waiting" tools=${filters}>
+        ${
+          many.length > 0 &&
+          html`<${BulkDecision}
+            entries=${many}
+            actions=${actions}
+            terms=${terms}
+            onDone=${forget}
+          />`
+        }
+        <${Table}
+          label="reviews that wait"
+          columns=${buildWaitingColumns({ marked, skipped, mark, parameters })}
+          rows=${left}
+          keyOf=${(row: QueuedReviewWithRisk) => row.id}
+          chosen=${index}
+          onChoose=${(row: QueuedReviewWithRisk) => props.open(row.id)}
+          empty=${EMPTY}
+        />
+        <p class="dim small keys-hint">
+          <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approve, <kbd>d</kbd> deny,
+          <kbd>c</kbd> claim, <kbd>s</kbd> skip, <kbd>n</kbd> note, <kbd>x</kbd> mark,
+          <kbd>u</kbd> undo
+        </p>
+      <//>
+    </div>
+    <div class="span-5 queue-detail">
+      <${Card}>
+        <${SelectedReview}
+          entry=${left[index]}
+          isGone=${index < 0}
+          actions=${actions}
+          selection=${selection}
+        />
+      <//>
+    </div>
   <//>`;
 }
 
+const EMPTY =
+  "Nothing waits. Calls held for a person and disputes show here; agent://test/escalate opens one to try it with.";
+
 interface SelectedReviewProps {
   readonly entry: QueuedReviewWithRisk | undefined;
+  /** The review that the address names is not in the queue. */
+  readonly isGone: boolean;
   readonly actions: ReviewActions;
   readonly selection: QueueSelection;
 }
 
 /** The chosen one: what to decide, and by what. */
-function SelectedReview({ entry, actions, selection }: SelectedReviewProps): VNode {
+function SelectedReview({ entry, isGone, actions, selection }: SelectedReviewProps): VNode {
   const { handlers, terms, setTerms } = selection;
-  if (entry === undefined) {
-    return html`<div>
-      <p class="dim">Nothing is chosen.</p>
-      <button type="button" disabled=${!actions.canUndo} onClick=${handlers.undo}>
-        Undo <kbd>u</kbd>
-      </button>
-    </div>`;
-  }
-  return html`<div>
-    <${DecisionForm}
-      entry=${entry}
-      actions=${actions}
-      terms=${terms}
-      setTerms=${setTerms}
-      handlers=${handlers}
-    />
-    <${ReviewEvidence} entry=${entry} />
+  const [parameters] = usePageParameters();
+  return html`<div class="review-detail">
+    <a class="button back" href=${linkTo("reviews", { ...parameters, id: undefined })}>
+      ← All reviews
+    </a>
+    <${DecisionBar} entry=${entry} actions=${actions} handlers=${handlers} />
+    ${isGone && html`<${Notice}>This review is not open any more: choose another one.<//>`}
+    ${
+      entry !== undefined &&
+      html`<${DecisionTermsForm}
+          entry=${entry}
+          actions=${actions}
+          terms=${terms}
+          setTerms=${setTerms}
+        />
+        <${ReviewEvidence} entry=${entry} />`
+    }
   </div>`;
 }
 
-function buildWaitingColumns(
-  marked: ReadonlySet<string>,
-  skipped: ReadonlySet<string>,
-  mark: (entry: QueuedReviewWithRisk) => void,
-): Column<QueuedReviewWithRisk>[] {
+interface WaitingColumnsOptions {
+  readonly marked: ReadonlySet<string>;
+  readonly skipped: ReadonlySet<string>;
+  readonly mark: (entry: QueuedReviewWithRisk) => void;
+  readonly parameters: PageParameters;
+}
+
+function buildWaitingColumns({
+  marked,
+  skipped,
+  mark,
+  parameters,
+}: WaitingColumnsOptions): Column<QueuedReviewWithRisk>[] {
   const box = (row: QueuedReviewWithRisk) =>
     html`<input
       type="checkbox"
@@ -222,12 +260,19 @@ function buildWaitingColumns(
     />`;
   return [
     { label: "mark", cell: box },
-    { label: "agent", cell: (row) => html`<${AgentLink} id=${row.agent} />` },
+    {
+      label: "agent",
+      cell: (row) => {
+        const href = linkTo("reviews", { ...parameters, id: row.id });
+        return html`<${AgentLink} id=${row.agent} href=${href} />`;
+      },
+    },
     { label: "what", cell: (row) => html`<${KindTag} row=${row} />` },
     { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes_max) },
     { label: "risk", isNumber: true, cell: (row) => formatPercent(row.risk) },
     {
       label: "since",
+      isExtra: true,
       cell: (row) => html`<span class="nowrap"><${Time} at=${row.opened_at} as="ago" /></span>`,
     },
     {
