@@ -10,7 +10,7 @@ export interface ChartLine {
   /** One for each time; null where there is none. */
   readonly values: readonly (number | null)[];
   /** Name of a colour of the style sheet. */
-  readonly color: "allow" | "deny" | "warn" | "person" | "accent" | "second" | "dim";
+  readonly color: "allow" | "deny" | "warn" | "accent" | "second" | "dim";
   readonly isDashed?: boolean;
   /** Points alone. */
   readonly isDots?: boolean;
