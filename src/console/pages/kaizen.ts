@@ -25,6 +25,11 @@ const STAGES: Readonly<Record<string, string>> = {
   handshake: "testing the handshake",
 };
 
+const RUN_KIND_LABELS = {
+  full: ["re-fit", "learns all weights; weekly, or by hand"],
+  calibration: ["calibration", "learns how high the risk is as a whole; daily"],
+} as const;
+
 const COLUMNS = [
   {
     label: "run",
@@ -32,6 +37,13 @@ const COLUMNS = [
       html`<a class="id" href=${linkTo("kaizen", { run: run.run_id })}>${run.run_id}</a>`,
   },
   { label: "started", cell: (run: ListedRun) => html`<${Time} at=${run.started_at} />` },
+  {
+    label: "kind",
+    cell: (run: ListedRun) => {
+      const [word, what] = RUN_KIND_LABELS[run.kind ?? "full"];
+      return html`<span title=${what}><${Tag} word=${word} /></span>`;
+    },
+  },
   { label: "by", cell: (run: ListedRun) => html`<${UntrustedText} text=${run.started_by} />` },
   {
     label: "state",

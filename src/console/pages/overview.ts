@@ -1,5 +1,6 @@
 // Overview: the last day's decisions and denials, live figures, and a tour of the sample history for the
 // first minutes. Each figure links to the rows behind it.
+import type { Disposition } from "../../contract/decisions.ts";
 import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
 import { getDocument, querySql } from "../api.ts";
 import { formatNumber, formatPercent } from "../format.ts";
@@ -9,7 +10,7 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Empty } from "../parts/notices.ts";
 import { Card, Page, Grid } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { AgentLink, Tag, Time } from "../parts/words.ts";
+import { AgentLink, AnswerTag, DISPOSITION_WORDS, Time } from "../parts/words.ts";
 import { LiveCharts } from "./overview/live.ts";
 import { usePolledData } from "../use-data.ts";
 import { type Bar, Bars } from "../parts/bars.ts";
@@ -25,9 +26,10 @@ interface DenialReasonRow {
 interface MinuteRow {
   /** Epoch seconds. */
   readonly at: number;
-  readonly allowed: number;
-  readonly denied: number;
+  readonly counts: Readonly<Record<Disposition, number>> | undefined;
 }
+
+type MinuteReply = Readonly<Record<Disposition, number>> & Pick<MinuteRow, "at">;
 
 const COUNTS_EVERY_MS = 30_000;
 const MINUTE_SEC = 60;
@@ -39,17 +41,18 @@ count(*)::INTEGER AS denials FROM decisions
 WHERE effective = 'deny' AND evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 8`;
 const MINUTES_SQL = `SELECT epoch(date_trunc('minute', evaluated_at))::INTEGER AS at,
-(count(*) FILTER (effective = 'allow'))::INTEGER AS allowed,
-(count(*) FILTER (effective = 'deny'))::INTEGER AS denied
+${Object.keys(DISPOSITION_WORDS)
+  .map((name) => `(count(*) FILTER (disposition = '${name}'))::INTEGER AS ${name}`)
+  .join(", ")}
 FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1 ORDER BY 1`;
 
 function RecentCharts(): VNode {
   const { value, error, reload } = usePolledData(async (signal) => {
     const [reasons, minutes] = await Promise.all([
       querySql<DenialReasonRow>(REASONS_SQL, signal),
-      querySql<MinuteRow>(MINUTES_SQL, signal),
+      querySql<MinuteReply>(MINUTES_SQL, signal),
     ]);
-    return { reasons, minutes };
+    return { reasons, minutes: minutes.map((counts) => ({ at: counts.at, counts })) };
   }, COUNTS_EVERY_MS);
   if (value === undefined) {
     if (error === undefined) return html`<${Loading} />`;
@@ -79,10 +82,11 @@ function DecisionsByMinute({ minutes }: { minutes: readonly MinuteRow[] }): VNod
       >No decisions in the last day: a verify, check or handshake shows here.<//
     >`;
   }
-  const lines = [
-    { label: "let through", color: "allow", values: drawn.map(({ allowed }) => allowed) },
-    { label: "denied", color: "deny", values: drawn.map(({ denied }) => denied) },
-  ];
+  const lines = Object.entries(DISPOSITION_WORDS).map(([name, [label, color]]) => ({
+    label,
+    color,
+    values: drawn.map(({ counts }) => counts?.[name as Disposition] ?? 0),
+  }));
   return html`<${Chart}
     title="Decisions a minute"
     at=${drawn.map(({ at }) => at)}
@@ -98,7 +102,7 @@ function fillEmptyMinutes(minutes: readonly MinuteRow[], nowSec: number): Minute
   const known = new Map(minutes.map((minute) => [minute.at, minute]));
   const all: MinuteRow[] = [];
   for (let at = first; at <= last; at += MINUTE_SEC) {
-    all.push(known.get(at) ?? { at, allowed: 0, denied: 0 });
+    all.push(known.get(at) ?? { at, counts: undefined });
   }
   return all;
 }
@@ -196,6 +200,9 @@ function Tour({ onDismiss }: { onDismiss: () => void }): VNode {
 const LATEST = "/v1/decisions?limit=14";
 const LATEST_EVERY_MS = 5000;
 
+const renderAnswer = ({ verdict, decision, disposition }: LoggedLeg) =>
+  html`<${AnswerTag} word=${verdict ?? decision} disposition=${disposition} />`;
+
 const COLUMNS: readonly Column<LoggedLeg>[] = [
   { label: "at", cell: (row) => html`<${Time} at=${row.evaluated_at} />` },
   { label: "agent", cell: (row) => html`<${AgentLink} id=${row.subject} />` },
@@ -206,7 +213,7 @@ const COLUMNS: readonly Column<LoggedLeg>[] = [
         >${row.kind} ${row.tool_level} ${row.action}</a
       >`,
   },
-  { label: "answer", cell: (row) => html`<${Tag} word=${row.verdict ?? row.decision} />` },
+  { label: "answer", cell: renderAnswer },
   { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
   { label: "risk", isNumber: true, cell: (row) => formatPercent(row.failure_probability) },
   {

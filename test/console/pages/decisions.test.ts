@@ -2,6 +2,7 @@
 // compared; against what the API says.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoggedLeg } from "../../../src/contract/schemas/decisions.ts";
+import type { DecisionTrace } from "../../../src/contract/schemas/trace.ts";
 import { type ConsoleStage, openConsole } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -42,11 +43,23 @@ describe("Decisions", needs("chromium"), () => {
     const { page, expectSound } = await stage.visit("decisions");
     const rows = page.getByRole("region", { name: "decisions", exact: true }).locator("tbody tr");
     await expect.poll(() => rows.count()).toBe((await list("")).length);
-    await page.getByRole("button", { name: /^denied/ }).click();
-    await expect.poll(() => page.url()).toContain("effective=deny");
-    const denied = await list("effective=deny");
-    await expect.poll(() => rows.count()).toBe(denied.length);
-    await page.getByRole("button", { name: "Remove Outcome denied" }).click();
+    const outcomes = page.getByRole("region", { name: "Outcome", exact: true });
+    for (const [words, disposition] of [
+      ["allowed", "allow"],
+      ["step-up", "step_up"],
+      ["refused", "refuse"],
+    ] as const) {
+      await outcomes.getByRole("button", { name: words }).click();
+      await expect.poll(() => page.url()).toContain(`disposition=${disposition}`);
+      const chosen = await list(`disposition=${disposition}`);
+      expect(chosen.length).toBeGreaterThan(0);
+      await expect.poll(() => rows.count()).toBe(chosen.length);
+      const tags = new Set(await rows.locator(".answer .tag").allTextContents());
+      expect(tags).toEqual(new Set([words]));
+      await page.getByRole("button", { name: `Remove Outcome ${words}` }).click();
+    }
+    const legend = page.locator(".legend").first();
+    await expect.poll(() => legend.textContent()).toMatch(/allowed.*step-up.*person.*refused/);
     await expect.poll(() => rows.count()).toBe((await list("")).length);
     await expectSound("decisions");
   });
@@ -68,6 +81,9 @@ describe("Decisions", needs("chromium"), () => {
     const { page, expectSound } = await stage.visit(`decision?id=${leg.request_id}`);
     const decided = page.getByRole("region", { name: "rules" }).locator("tr.decides");
     await expect.poll(async () => decided.textContent()).toContain(leg.log_reason);
+    const { why } = await stage.ask<DecisionTrace>("GET", `/v1/decisions/${leg.request_id}/trace`);
+    expect(await page.locator("main .why").textContent()).toBe(why);
+    expect(why).toMatch(/of the agent's calls are expected to fail; at L3 at most 5/);
     await page.getByRole("button", { name: "Judge again" }).click();
     await page.getByText("The same to the last bit").waitFor();
     await expectSound("decision");
@@ -77,6 +93,27 @@ describe("Decisions", needs("chromium"), () => {
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "members that differ" }).waitFor();
+  });
+
+  it("keeps all columns in sight, whatever an agent is called", async () => {
+    const agent = `agent://acme/${"longest-name-that-an-agent-may-have".repeat(13)}`;
+    const unbroken = `agent://acme/${"x".repeat(490)}`;
+    for (const agent_id of [agent, unbroken]) {
+      await stage.ask("POST", "/v1/trust/verify", {
+        agent_id,
+        action: "order.place".padEnd(120, "y"),
+        tool_level: "L2",
+        context: {},
+      });
+    }
+    const { page, expectSound } = await stage.visit("decisions");
+    const region = page.getByRole("region", { name: "decisions", exact: true });
+    const name = region.locator(`a.agent[title="${agent}"]`);
+    await name.waitFor();
+    expect(await name.textContent()).toMatch(/^\s*acme\/longest.*….*an-agent-may-have\s*$/);
+    await region.locator(`a.agent[title="${unbroken}"]`).waitFor();
+    expect(await region.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+    await expectSound();
   });
 
   it("shows both legs of a handshake, and says of an unknown id that there is none", async () => {

@@ -1,10 +1,34 @@
 // Keys as an operator keeps them: one is made, used, changed, given another secret and revoked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ListedKey } from "../../../src/console/pages/keys/key-states.ts";
+import { isInState, type ListedKey } from "../../../src/console/pages/keys/key-states.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
 const HOSTILE = "<b onclick=alert(1)>\u202Egnp";
+
+describe("a key's state", () => {
+  const NOW_MS = Date.UTC(2026, 4, 5);
+  const DAY_MS = 86_400_000;
+  const keyOf = (ageDays: number, last_used_at: string | null) =>
+    ({
+      key_id: "k",
+      tenant: "acme",
+      label: null,
+      scopes: [],
+      created_at: new Date(NOW_MS - ageDays * DAY_MS).toISOString(),
+      expires_at: null,
+      revoked_at: null,
+      overlap_ends_at: null,
+      last_used_at,
+    }) as unknown as ListedKey;
+
+  it("is unused only where the key has been there for 90 days", () => {
+    expect(isInState(keyOf(9 / 1440, null), "unused", NOW_MS)).toBe(false);
+    expect(isInState(keyOf(89.9, null), "unused", NOW_MS)).toBe(false);
+    expect(isInState(keyOf(90, null), "unused", NOW_MS)).toBe(true);
+    expect(isInState(keyOf(400, new Date(NOW_MS).toISOString()), "unused", NOW_MS)).toBe(false);
+  });
+});
 
 describe("Keys", needs("chromium"), () => {
   let stage: ConsoleStage;
@@ -76,7 +100,8 @@ describe("Keys", needs("chromium"), () => {
   it("says when the key was last used", async () => {
     const { page } = visitor;
     const row = rows().filter({ hasText: id });
-    await row.getByText("not in 90 days").waitFor();
+    await row.getByText("not used yet").waitFor();
+    await page.locator(".figure", { hasText: "unused for 90 days" }).getByText("0").waitFor();
     expect(await verify(secret)).toBe(200);
     await expect
       .poll(async () => {

@@ -16,6 +16,7 @@ interface Held {
 }
 
 const NAMES = ["price-scout", "night-buyer", "ledger-bot", "courier", "relay"];
+const PHONE = { width: 390, height: 844 };
 const HOSTILE = 'pay <img src=x onerror=alert(1)>\n\u202e\u200bnow "please"';
 
 describe("Reviews", needs("chromium"), () => {
@@ -45,6 +46,10 @@ describe("Reviews", needs("chromium"), () => {
     }
     throw new Error("nothing holds it back");
   }
+
+  /** Opens a review of a connection. */
+  const escalate = (subject: string, stakes: number) =>
+    stage.ask<CheckResponse>("POST", "/v1/check", { subject, stakes });
 
   const list = async (query: string) =>
     (await stage.ask<{ reviews: QueuedReview[] }>("GET", `/v1/reviews?${query}`)).reviews;
@@ -116,6 +121,107 @@ describe("Reviews", needs("chromium"), () => {
     expect(upheld.length).toBeGreaterThan(0);
     const untils = upheld.map(({ until }) => Date.parse(until!) - Date.now());
     expect(Math.max(...untils)).toBeLessThan(10_000);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("is decided on a phone with one thumb, one after the other", async () => {
+    for (const name of NAMES) await holdBack(`agent://newcomers/${name}`, "L2");
+    const visitor = await stage.visit("reviews");
+    const { page } = visitor;
+    const back = page.getByRole("link", { name: "All reviews" });
+    const approve = page.getByRole("button", { name: /^Approve/ });
+    const deny = page.getByRole("button", { name: /^Deny/ });
+    await page.setViewportSize(PHONE);
+    const isInReach = async () => {
+      for (const button of [approve, deny]) {
+        const { y, height, width } = (await button.boundingBox())!;
+        expect(y, "lower half").toBeGreaterThan(PHONE.height / 2);
+        expect(y + height).toBeLessThanOrEqual(PHONE.height);
+        expect(Math.min(width, height)).toBeGreaterThanOrEqual(44);
+      }
+    };
+    await page.locator("tbody tr").nth(1).waitFor();
+    await isInReach();
+    expect(await back.isVisible()).toBe(false);
+    const [first, second] = await page.locator("tbody a.agent").allTextContents();
+    await page.locator("tbody a.agent").nth(1).click();
+    await back.waitFor();
+    expect(await page.locator("tbody tr").first().isVisible()).toBe(false);
+    await page.locator(".evidence .why").getByText("Held for a person").waitFor();
+    expect(await page.locator(".evidence a.agent").textContent()).toBe(second);
+    await isInReach();
+    await visitor.expectSound("review");
+    await page.setViewportSize(PHONE);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await isInReach();
+    const note = (await page.getByLabel("Note").boundingBox())!;
+    const bar = (await page.locator(".decision-bar").boundingBox())!;
+    expect(note.y + note.height).toBeLessThanOrEqual(bar.y);
+    await approve.click();
+    await page.getByText("Approved (overturned)").waitFor();
+    await expect.poll(() => page.locator(".evidence a.agent").textContent()).not.toBe(second);
+    await deny.click();
+    await page.getByText("Denied (upheld)").waitFor();
+    await page.goBack();
+    await page.locator("tbody tr").first().waitFor();
+    expect(await back.isVisible()).toBe(false);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(NAMES.length - 2);
+    expect(await page.locator("tbody a.agent").allTextContents()).toContain(first);
+    await visitor.expectSound("reviews");
+  });
+
+  it("keeps the chosen row in view, and never decides another one than was shown", async () => {
+    for (let n = 0; n < 40; n += 1) await escalate(`agent://many/n${n}`, 1e6 + n);
+    const visitor = await stage.visit("reviews");
+    const { page } = visitor;
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(40);
+    const row = page.locator("tr[aria-current]");
+    for (let n = 0; n < 35; n += 1) await page.keyboard.press("j");
+    await expect.poll(() => chosen(visitor)).toContain("many/n4");
+    const isInView = async () => {
+      const { y, height } = (await row.boundingBox())!;
+      return y >= 0 && y + height <= 900;
+    };
+    await expect.poll(isInView).toBe(true);
+    for (let n = 0; n < 35; n += 1) await page.keyboard.press("k");
+    await expect.poll(() => chosen(visitor)).toContain("many/n39");
+    await expect.poll(isInView).toBe(true);
+    // The order is another one while the queue is looked at: what is proposed stays.
+    await visitor.go("reviews");
+    await expect.poll(() => chosen(visitor)).toContain("many/n39");
+    await escalate("agent://many/riskiest", 1e9);
+    await expect.poll(() => page.locator("tbody a.agent").first().textContent()).toContain("risk");
+    expect(await chosen(visitor)).toContain("many/n39");
+    // Somebody else decides what is shown.
+    const open = await list("state=open&agent=agent://many/n7");
+    await visitor.go(`reviews?id=${open[0]!.id}`);
+    await expect.poll(() => chosen(visitor)).toContain("many/n7");
+    await stage.ask("POST", `/v1/reviews/${open[0]!.id}/decision`, { decision: "upheld" });
+    await page.getByText("This review is not open any more").waitFor();
+    await page.keyboard.press("a");
+    expect(await page.getByRole("button", { name: /^Approve/ }).isDisabled()).toBe(true);
+    expect(await undecided()).toHaveLength(40);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("shows every open review, and as many as there are", async () => {
+    const count = 1500;
+    for (let n = 0; n < count; n += 50) {
+      const batch = Array.from({ length: 50 }, (_, at) =>
+        escalate(`agent://flood/n${n + at}`, 1e6),
+      );
+      await Promise.all(batch);
+    }
+    const queue = await stage.ask<{ reviews: unknown[]; total: number }>(
+      "GET",
+      "/v1/reviews?state=open&limit=10",
+    );
+    expect([queue.reviews.length, queue.total]).toEqual([10, count]);
+    const visitor = await stage.visit("reviews");
+    const { page } = visitor;
+    const tile = page.locator(".figure", { hasText: "wait for a person" }).locator(".big");
+    await expect.poll(() => tile.textContent()).toBe("1,500");
+    await page.getByText("Rows 1 to 500 of 1,500 are drawn.").waitFor();
     expect(visitor.complaints).toEqual([]);
   });
 

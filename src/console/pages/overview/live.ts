@@ -146,8 +146,6 @@ function findNewestValue(values: readonly (number | null)[]): number | undefined
 }
 
 const EVERY_MS = 15_000;
-/** Reviews that are counted; beyond, it says so. */
-const REVIEWS_MAX = 1000;
 
 /** What a key may not see is left out; the figure says so by a dash. */
 async function catchAsUndefined<Value>(asked: Promise<Value>): Promise<Value | undefined> {
@@ -155,21 +153,20 @@ async function catchAsUndefined<Value>(asked: Promise<Value>): Promise<Value | u
 }
 
 async function loadCurrentCounts(signal: AbortSignal) {
-  const queue = { state: "open", limit: REVIEWS_MAX };
+  const queue = { state: "open", limit: 1 };
   const [open, agents] = await Promise.all([
-    catchAsUndefined(getDocument<{ reviews: unknown[] }>("/v1/reviews", queue, signal)),
+    catchAsUndefined(getDocument<{ total: number }>("/v1/reviews", queue, signal)),
     catchAsUndefined(getDocument<{ total: number }>("/v1/agents", { limit: 0 }, signal)),
   ]);
-  return { open: open?.reviews.length, agents: agents?.total };
+  return { open: open?.total, agents: agents?.total };
 }
 
 export function CurrentCounts(): VNode {
   const { value: { open, agents } = {} } = usePolledData(loadCurrentCounts, EVERY_MS);
-  const isMore = open === REVIEWS_MAX;
   return html`
     <${MetricTile}
       label="open reviews"
-      value=${`${formatNumber(open)}${isMore ? "+" : ""}`}
+      value=${formatNumber(open)}
       note="wait for a person"
       tone=${(open ?? 0) > 0 ? "warn" : undefined}
       href=${linkTo("reviews")}
