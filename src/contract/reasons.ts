@@ -12,8 +12,7 @@ const PERCENT_BY_PERMILLE: readonly string[] = Array.from({ length: 1001 }, (_, 
       : `${Math.round(permille / 10)} %`,
 );
 
-/** A probability as per cent, to a tenth below 10 %. */
-export function formatProbability(probability: number): string {
+function formatProbability(probability: number): string {
   return PERCENT_BY_PERMILLE[Math.round(Math.min(Math.max(probability, 0), 1) * 1000)]!;
 }
 

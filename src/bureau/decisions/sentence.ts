@@ -3,7 +3,7 @@
 // no policy is traced by the one in force now.
 import type { Disposition } from "../../contract/decisions.ts";
 import { FINDING_MEANINGS } from "../../contract/finding-sentences.ts";
-import { formatProbability, REASONS } from "../../contract/reasons.ts";
+import { REASONS } from "../../contract/reasons.ts";
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import type { Decision, FindingCode, PolicyLabel, ReasonCode } from "../../contract/vocabulary.ts";
 import { NEARLY_CERTAIN } from "../../policy/stakes-decision.ts";
@@ -83,16 +83,12 @@ const SAID_BY_CAUSE: ReadonlySet<string> = new Set([
   "KEY_REVOKED",
 ]);
 
-/** Both shares, with as many digits as tell them apart; the bound in full where it is below 0.1 %. */
-function formatSharePair(value: number, bound: number): readonly [value: string, bound: string] {
-  const format = (share: number, digits: number) =>
-    `${Number((share * 100).toPrecision(digits))} %`;
-  const limit = bound < 0.001 ? format(bound, 2) : formatProbability(bound);
-  if (formatProbability(value) !== formatProbability(bound) || value === bound) {
-    return [formatProbability(value), limit];
-  }
-  return [format(value, 8), format(bound, 8)];
+function formatShare(share: number, digits = 2): string {
+  return `${Number((share * 100).toPrecision(digits))} %`;
 }
+
+/** Significant digits that tell a share from its bound. */
+const DIGITS = [2, 3, 8];
 
 interface Comparison {
   readonly share: number | null;
@@ -103,16 +99,16 @@ interface Comparison {
 
 /** `share` in words, and `then` with the bound, or `otherwise` where no bound can be named. */
 function compareShare(
-  { share, bound, isAbove }: Comparison,
+  { share, bound = 2, isAbove }: Comparison,
   say: (share: string) => string,
   then: (bound: string) => string,
   otherwise: string,
 ): string {
   if (share === null) return otherwise;
-  const isHeld = bound !== undefined && bound <= 1 && (isAbove ? share >= bound : share <= bound);
-  if (!isHeld) return `${say(formatProbability(share))}, ${otherwise}`;
-  const [shown, limit] = formatSharePair(share, bound);
-  return `${say(shown)}; ${then(limit)}`;
+  const isHeld = bound <= 1 && (isAbove ? share >= bound : share <= bound);
+  if (!isHeld) return `${say(formatShare(share))}, ${otherwise}`;
+  const digits = DIGITS.find((each) => formatShare(share, each) !== formatShare(bound, each));
+  return `${say(formatShare(share, digits))}; ${then(formatShare(bound, digits))}`;
 }
 
 /** The number that a rule compares with; the fitted border for levels that use it. */
@@ -128,7 +124,7 @@ const sayFailures =
     `${share} of ${agent}'s calls are expected to fail`;
 
 function describeFailures(inputs: CauseInputs): string {
-  return sayFailures(inputs)(formatProbability(inputs.leg.risk.expected));
+  return sayFailures(inputs)(formatShare(inputs.leg.risk.expected));
 }
 
 /** The expected failures, above the bound of a rule. `then`: what the level does beyond it. */
