@@ -8,7 +8,7 @@ export function readTheme(): Theme {
   return THEMES.find((each) => each === kept) ?? "auto";
 }
 
-/** Chooses, keeps and applies it; charts are told by the event `themechange`. */
+/** Chooses, keeps and applies it. */
 export function setTheme(next: Theme): void {
   try {
     localStorage.setItem(THEME_STORAGE_KEY, next);
@@ -16,7 +16,6 @@ export function setTheme(next: Theme): void {
     // A browser may keep nothing: it holds for this visit then.
   }
   applyTheme(next);
-  dispatchEvent(new Event("themechange"));
 }
 
 export function applyTheme(next: Theme = readTheme()): void {
@@ -30,9 +29,4 @@ function readStoredTheme(): string | null {
   } catch {
     return null;
   }
-}
-
-/** Value of a colour of the style sheet, for canvases. */
-export function readThemeColor(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

@@ -23,16 +23,18 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-/** Phone, laptop, wall. */
+const PHONE = 390;
 const LAPTOP = 1280;
-const WIDTHS = [400, LAPTOP, 2000];
+const WALL = 2000;
+const HEIGHTS: Readonly<Record<number, number>> = { [PHONE]: 844 };
 const HEIGHT = 900;
-const PICTURES = fileURLToPath(new URL("../../docs/guide/console", import.meta.url));
+const GUIDE_PICTURES = fileURLToPath(new URL("../../docs/guide/console", import.meta.url));
 
 interface Facts {
   readonly url: string;
   readonly admin_key: string;
-  readonly console_link: string;
+  /** Absent where no first start has made one. */
+  readonly console_link?: string;
 }
 
 export interface ConsoleStage {
@@ -58,11 +60,23 @@ export async function openConsole(
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, "--json", ...flags];
   const started: Started = startCommand(serve, environment);
   const facts = JSON.parse(await started.firstLine) as Facts;
+  return openConsoleOf(facts, async () => {
+    started.process.kill("SIGTERM");
+    await started.ended;
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+}
+
+/** A browser before a service that runs; `stop` is called once the browser has ended. */
+export async function openConsoleOf(
+  facts: Facts,
+  stop: () => Promise<void>,
+): Promise<ConsoleStage> {
   const browser: Browser = await chromium.launch({ executablePath: pathOf(command!), args: FLAGS });
   const stage: ConsoleStage = {
     url: facts.url,
     adminKey: facts.admin_key,
-    consoleLink: facts.console_link,
+    consoleLink: facts.console_link ?? "",
     async newVisitor() {
       const context = await browser.newContext({
         viewport: { width: LAPTOP, height: HEIGHT },
@@ -92,9 +106,7 @@ export async function openConsole(
     },
     async close() {
       await browser.close();
-      started.process.kill("SIGTERM");
-      await started.ended;
-      rmSync(dataDir, { recursive: true, force: true });
+      await stop();
     },
   };
   return stage;
@@ -109,8 +121,8 @@ export interface Visitor {
   /** Goes to `#/place` and waits until it has its data. */
   go(place: string): Promise<void>;
   /**
-   * Nothing was violated, no error on the page; axe finds nothing, light and dark; nothing sticks out
-   * at any width; canvases have something on them. With TRUSTRANK_PICTURES the page's picture is taken.
+   * Nothing was violated, no error on the page; nothing sticks out at any width; axe finds nothing on a phone and
+   * on a laptop, light and dark; charts have something on them. With TRUSTRANK_PICTURES pictures are taken.
    */
   readonly expectSound: (name?: string) => Promise<void>;
 }
@@ -158,37 +170,32 @@ async function settled(page: Page): Promise<void> {
 }
 
 async function expectSound(page: Page, complaints: string[], name?: string): Promise<void> {
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: HEIGHT });
+  for (const width of [WALL, PHONE, LAPTOP]) {
+    await page.setViewportSize({ width, height: HEIGHTS[width] ?? HEIGHT });
     // A chart follows its place's width after a frame or two.
     await page.waitForTimeout(150);
     expect(await page.evaluate(stickingOut), `${width} px`).toEqual([]);
-    if (width === 400 && name !== undefined) await picture(page, `${name}-narrow`);
+    expect(await page.evaluate(blankCharts), `${width} px`).toEqual([]);
+    if (width === WALL) continue;
+    for (const theme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.waitForTimeout(100);
+      expect(await findingsOf(page), `${width} px, ${theme}`).toEqual([]);
+      const kind = `${width === PHONE ? `-${PHONE}` : ""}${theme === "dark" ? "-dark" : ""}`;
+      if (name !== undefined) await picture(page, name + kind);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
   }
-  await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
-  for (const theme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme: theme });
-    await page.waitForTimeout(100);
-    expect(await findingsOf(page), theme).toEqual([]);
-    expect(await page.evaluate(blankCanvases), theme).toBe(0);
-    if (name !== undefined) await picture(page, theme === "light" ? name : `${name}-dark`);
-  }
-  await page.emulateMedia({ colorScheme: "light" });
   expect(complaints).toEqual([]);
 }
 
-/** Kept beside the guide where TRUSTRANK_PICTURES is set: narrow and dark ones only in build/. */
+/** Into the folder that TRUSTRANK_PICTURES names: what is seen first for the guide, whole pages elsewhere. */
 async function picture(page: Page, name: string): Promise<void> {
+  const folder = path.resolve(process.env["TRUSTRANK_PICTURES"] ?? "");
   if (!process.env["TRUSTRANK_PICTURES"]) return;
-  const isShown = !/-(?:dark|narrow)$/.test(name);
-  const folder = isShown
-    ? PICTURES
-    : fileURLToPath(new URL("../../build/pictures", import.meta.url));
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({
-    path: path.join(folder, `${name}.png`),
-    fullPage: name.endsWith("narrow"),
-  });
+  const isWhole = folder !== path.resolve(GUIDE_PICTURES);
+  await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: isWhole });
 }
 
 /** By the debugging protocol: a script element would be stopped by the page's own policy. */
@@ -227,14 +234,14 @@ function stickingOut(): string[] {
   return found.slice(0, 10);
 }
 
-/** Runs in the page: canvases of one colour alone. */
-function blankCanvases(): number {
-  const isBlank = (canvas: HTMLCanvasElement) => {
-    if (canvas.width === 0 || canvas.height === 0) return true;
-    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
-    return new Uint32Array(data.buffer).every((pixel, _, all) => pixel === all[0]);
-  };
-  return [...document.querySelectorAll("canvas")].filter(isBlank).length;
+/** Runs in the page: charts without a line, or whose axes have fewer than two labels. */
+function blankCharts(): string[] {
+  const isBlank = (chart: Element) =>
+    chart.querySelector("path, polyline, circle, rect") === null ||
+    chart.querySelectorAll('text[text-anchor="end"]').length < 2;
+  return [...document.querySelectorAll(".plot")]
+    .filter(isBlank)
+    .map((chart) => chart.getAttribute("aria-label") ?? "");
 }
 
 function pathOf(name: string): string {

@@ -11,6 +11,7 @@ import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText } from "../parts/words.ts";
 import { useServiceSeries } from "../series.ts";
 import { usePolledData } from "../use-data.ts";
+import { ClusterNodesCard } from "./health/nodes.ts";
 import { type HealthPart, listHealthParts } from "./health/parts.ts";
 
 const PATH = "/v1/service/status";
@@ -63,17 +64,21 @@ function HealthCards({ status }: { status: ServiceStatus }): VNode {
         tone=${status.ready ? "allow" : "deny"}
         note=${`${formatNumber(warnings.length)} warnings`}
       />
-      <${MetricTile} label="journal" value=${formatNumber(journal.position)} note="position" />
+      <${MetricTile}
+        label="journal"
+        value=${formatNumber(journal.position)}
+        note="records written"
+      />
       <${MetricTile}
         label="SQL is behind"
         value=${formatNumber(store.lag_records)}
-        note="records"
+        note="records of the journal"
         tone=${store.failure === null ? undefined : "deny"}
       />
       <${MetricTile}
         label="disk"
         value=${formatBytes(disk.free_bytes)}
-        note="free"
+        note="free space"
         tone=${disk.is_low ? "deny" : undefined}
       />
     <//>
@@ -86,6 +91,7 @@ function HealthCards({ status }: { status: ServiceStatus }): VNode {
       />
       <${CurlCommand} path=${PATH} />
     <//>
+    ${status.stream !== undefined && html`<${ClusterNodesCard} own=${status.stream.node} />`}
     <${Grid}>
       <${Card} title="Records that SQL does not show yet" span=${7}><${StoreLagChart} /><//>
       <${Card} title="This service" span=${5}>
@@ -112,7 +118,8 @@ function StoreLagChart(): VNode {
   return html`<${Chart}
     title="Records that SQL does not show yet"
     at=${value.at.map((time) => Date.parse(time) / 1000)}
-    lines=${[{ label: "behind", color: "accent", values: value.store_lag_records }]}
+    lines=${[{ label: "records that SQL is behind", color: "accent", values: value.store_lag_records }]}
+    unit="records"
     span=${SPAN_SECONDS}
     say=${formatNumber}
   />`;

@@ -60,10 +60,10 @@ function RecentCharts(): VNode {
   }
   return html`${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${Grid}>
-      <${Card} title="Decisions a minute, one day" span=${7}>
+      <${Card} title="Decisions per minute, last 24 h" span=${7}>
         <${DecisionsByMinute} minutes=${value.minutes} />
       <//>
-      <${Card} title="Denials by reason, one day" span=${5}>
+      <${Card} title="Denials by reason, last 24 h" span=${5}>
         <${Bars} bars=${value.reasons.map(buildReasonBar)} empty="No denials in the last day." />
       <//>
     <//>`;
@@ -88,9 +88,10 @@ function DecisionsByMinute({ minutes }: { minutes: readonly MinuteRow[] }): VNod
     values: drawn.map(({ counts }) => counts?.[name as Disposition] ?? 0),
   }));
   return html`<${Chart}
-    title="Decisions a minute"
+    title="Decisions per minute"
     at=${drawn.map(({ at }) => at)}
     lines=${lines}
+    unit="decisions per minute"
     say=${formatNumber}
   />`;
 }
@@ -214,8 +215,12 @@ const COLUMNS: readonly Column<LoggedLeg>[] = [
       >`,
   },
   { label: "answer", cell: renderAnswer },
-  { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
-  { label: "risk", isNumber: true, cell: (row) => formatPercent(row.failure_probability) },
+  { label: "score, points", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
+  {
+    label: "risk of failure",
+    isNumber: true,
+    cell: (row) => formatPercent(row.failure_probability),
+  },
   {
     label: "reasons",
     isLong: true,

@@ -23,6 +23,7 @@ import { AmountsCard } from "./policy/amounts.ts";
 import { DraftCard } from "./policy/draft-card.ts";
 import { BacktestResults, DEFAULT_QUESTION } from "./policy/findings.ts";
 import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
+import { describeUnitOfAccount } from "../parts/amounts.ts";
 import { TextInput } from "../parts/fields.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
@@ -92,8 +93,8 @@ function BacktestNotice({ backtest }: { backtest: Backtest }): VNode {
           html`<li>
             at ${each.level}: let through ${formatNumber(each.good_newly_allowed)} good and${" "}
             ${formatNumber(each.bad_newly_allowed)} bad more
-            (${formatNumber(each.stakes_newly_lost)} lost), turned away${" "}
-            ${formatNumber(each.good_newly_turned_away)} good and
+            (${formatNumber(each.stakes_newly_lost)} ${describeUnitOfAccount()} lost), turned
+            away${" "} ${formatNumber(each.good_newly_turned_away)} good and
             ${formatNumber(each.bad_newly_turned_away)} bad more
           </li>`,
       )}

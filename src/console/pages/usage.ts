@@ -180,6 +180,8 @@ WHERE day BETWEEN '${from}' AND '${to}' AND ${column} > 0 ORDER BY day DESC, ${c
   return linkTo("sql", { q });
 }
 
+const describeDays = ({ from, to }: UsageDays): string => `reads, ${from} to ${to}`;
+
 function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: UsageDays }): VNode {
   const sum = sumCounts(rows);
   const near = rows.filter((row) => isTenantShown(row, "near")).length;
@@ -188,30 +190,31 @@ function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: U
     <${MetricTile}
       label="paid reads"
       value=${formatNumber(sum.paid_reads)}
+      note=${describeDays(days)}
       href=${linkToUsageRows(days, "paid_reads")}
     />
     <${MetricTile}
       label="reads of test agents"
       value=${formatNumber(sum.test_reads)}
-      note="free"
+      note="reads, free"
       href=${linkToUsageRows(days, "test_reads")}
     />
     <${MetricTile}
       label="outcomes reported"
       value=${formatNumber(sum.outcomes_reported)}
-      note="free"
+      note="reports, free"
       href=${linkToUsageRows(days, "outcomes_reported")}
     />
     <${MetricTile}
       label="tenants with a use"
       value=${formatNumber(used)}
-      note=${`of ${formatNumber(rows.length)}`}
+      note=${`of ${formatNumber(rows.length)} tenants`}
       href=${linkTo("usage", { show: "used" })}
     />
     <${MetricTile}
       label="quotas nearly used"
       value=${formatNumber(near)}
-      note="80 % or more"
+      note="quotas used to 80 % or more"
       tone=${near > 0 ? "warn" : undefined}
       href=${linkTo("usage", { show: "near" })}
     />
@@ -240,9 +243,17 @@ function UsageCharts({ report, days, target, rows }: UsageChartsProps): VNode {
   const whose = html`${target === undefined ? "all tenants" : html`<${UntrustedText} text=${target.tenant} />`}`;
   return html`<${Grid}>
     <${Card} title=${html`By day, ${whose}`} span=${7}>
-      <${Chart} title="Usage by day" at=${at} lines=${lines} say=${formatNumber} />
+      <${Chart}
+        title="Usage by day"
+        at=${at}
+        lines=${lines}
+        unit="reads or reports per day"
+        say=${formatNumber}
+      />
     <//>
-    <${Card} title="What was read" span=${5}><${Bars} bars=${bars} /><//>
+    <${Card} title="Reads by kind" span=${5}>
+      <${Bars} bars=${bars} say=${(count: number) => `${formatNumber(count)} reads`} />
+    <//>
   <//>`;
 }
 
@@ -256,8 +267,12 @@ function buildTenantColumns(parameters: PageParameters): Column<TenantUsageRow>[
         /></a>`,
     },
     { label: "paid reads", isNumber: true, cell: (row) => formatNumber(row.paid_reads) },
-    { label: "of test agents", isNumber: true, cell: (row) => formatNumber(row.test_reads) },
-    { label: "reported", isNumber: true, cell: (row) => formatNumber(row.outcomes_reported) },
+    { label: "test reads", isNumber: true, cell: (row) => formatNumber(row.test_reads) },
+    {
+      label: "outcomes reported",
+      isNumber: true,
+      cell: (row) => formatNumber(row.outcomes_reported),
+    },
     { label: "quota of this month", cell: (row) => html`<${QuotaMeter} row=${row} />` },
     { label: "keys that work", cell: (row) => html`<${KeysLink} row=${row} />` },
     {

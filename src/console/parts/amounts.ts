@@ -16,12 +16,18 @@ export function formatAmount(value: number | null | undefined): string {
 /** What the bureau counts stakes in, as words behind an amount. */
 export function describeUnitOfAccount(): string {
   const name = readSession()?.unit_of_account ?? NAMELESS_UNIT;
-  return name === NAMELESS_UNIT ? "units of account" : name;
+  return name === NAMELESS_UNIT ? "units" : name;
+}
+
+/** The name of the unit of a tenant's amounts, of which one is worth `unit` of the bureau's. */
+export function nameUnit(unit: number): string {
+  return unit === 1 ? describeUnitOfAccount() : "of the tenant's unit";
 }
 
 /** The unit of a tenant's amounts, of which one is worth `unit` of the bureau's. */
 export function describeUnit(unit: number): string {
-  const account = describeUnitOfAccount();
+  const name = describeUnitOfAccount();
+  const account = name === "units" ? "units of account" : name;
   if (unit === 1) return `Amounts are in ${account}.`;
   return `Amounts are in the tenant's unit; one is worth ${formatNumber(unit, 6)} ${account}.`;
 }

@@ -1,40 +1,32 @@
 // Plots of a test, drawn from its numbers as SVG: reliability, distributions of scores, intervals, pairs
 // of bars. Old and new differ by shape and dash as well as by colour; each has its numbers in words.
 import { formatNumber, formatPercent } from "../format.ts";
-import { html, type Children, type VNode } from "../html.ts";
+import { html, type VNode } from "../html.ts";
+import { createAxis, createLinearAxis } from "./axis.ts";
+import { type PlotArea, type PlotAxis, PlotFrame } from "./plot-frame.ts";
 
-const WIDTH = 360;
-const HEIGHT = 260;
-const LEFT = 44;
-const RIGHT = 12;
-const TOP = 8;
-const BOTTOM = 38;
-const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
-const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
-/** Shares on an axis by their roots: most are small, and all of them matter. */
-const TICKS = [0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1];
-const scaleBySquareRoot = (share: number): number => Math.sqrt(Math.max(0, Math.min(1, share)));
+const HEIGHT = 280;
+/** Px between two labels at least. */
+const TICK_PX = 44;
+const SHARE_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1];
+/** Those that have room on a short axis. */
+const SHARE_TICKS_FEW = [0, 0.05, 0.2, 0.5, 1];
+const SHARE_AXIS_SHORT_PX = 380;
 
-/** A frame with the names of its axes. */
-function PlotFrame(props: { title: string; x: string; y: string; children?: Children }): VNode {
-  return html`<svg
-    class="plot"
-    viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
-    role="img"
-    aria-label=${props.title}
-  >
-    <rect class="plot-frame" x=${LEFT} y=${TOP} width=${PLOT_WIDTH} height=${PLOT_HEIGHT} />
-    ${props.children}
-    <text x=${LEFT + PLOT_WIDTH / 2} y=${HEIGHT - 4} text-anchor="middle">${props.x}</text>
-    <text
-      x="9"
-      y=${TOP + PLOT_HEIGHT / 2}
-      text-anchor="middle"
-      transform=${`rotate(-90 9 ${TOP + PLOT_HEIGHT / 2})`}
-    >
-      ${props.y}
-    </text>
-  </svg>`;
+/** Shares from 0 to 1 by their roots: most are small, and all of them matter. */
+export function createRootShareAxis(length: number): PlotAxis {
+  const ticks = length < SHARE_AXIS_SHORT_PX ? SHARE_TICKS_FEW : SHARE_TICKS;
+  return {
+    axis: createAxis("sqrt", [0, 1], ticks),
+    labels: ticks.map((tick) => formatPercent(tick)),
+  };
+}
+
+/** Shares from 0 to at least `most`. */
+export function createShareAxis(most: number, length: number): PlotAxis {
+  const steps = Math.max(2, Math.floor(length / TICK_PX));
+  const axis = createLinearAxis({ range: [0, most], steps });
+  return { axis, labels: axis.ticks.map((tick) => formatPercent(tick)) };
 }
 
 /** What the two colours and shapes of the plots mean. */
@@ -53,27 +45,23 @@ interface PlottedBin {
   readonly rows: number;
 }
 
-const projectX = (share: number): number => LEFT + scaleBySquareRoot(share) * PLOT_WIDTH;
-const projectY = (share: number): number => TOP + (1 - scaleBySquareRoot(share)) * PLOT_HEIGHT;
+interface ReliabilityBinsProps {
+  readonly bins: readonly PlottedBin[];
+  readonly kind: "old" | "new";
+  readonly area: PlotArea;
+}
 
-function ReliabilityBins({
-  bins,
-  kind,
-}: {
-  bins: readonly PlottedBin[];
-  kind: "old" | "new";
-}): VNode {
+function ReliabilityBins({ bins, kind, area }: ReliabilityBinsProps): VNode {
   const shift = kind === "old" ? -2 : 2;
   const line = bins
-    .map(({ expected, observed }) => `${projectX(expected)},${projectY(observed)}`)
+    .map(({ expected, observed }) => `${area.x(expected)},${area.y(observed)}`)
     .join(" ");
   return html`<g class=${kind}>
     <polyline points=${line} />
     ${bins.map(({ expected, observed, low, high, rows }) => {
-      const [x, y] = [projectX(expected), projectY(observed)];
-      const said = `${kind === "old" ? "live" : "tested"}: ${formatPercent(expected)} foretold, ${formatPercent(observed)} seen of ${formatNumber(rows)}`;
-      return html`<line x1=${x + shift} x2=${x + shift} y1=${projectY(low)} y2=${projectY(high)} />
-        ${
+      const [x, y] = [area.x(expected), area.y(observed)];
+      const said = `${kind === "old" ? "live" : "tested"}: ${formatPercent(expected)} predicted, ${formatPercent(observed)} observed of ${formatNumber(rows)} outcomes`;
+      return html`<line x1=${x + shift} x2=${x + shift} y1=${area.y(low)} y2=${area.y(high)} /> ${
           kind === "old"
             ? html`<rect x=${x - 3.5} y=${y - 3.5} width="7" height="7"
                 ><title>${said}</title></rect
@@ -89,38 +77,22 @@ interface ReliabilityProps {
   readonly challenger: readonly PlottedBin[];
 }
 
-/** What was foretold against what was seen, ten groups of equal size, with 95 % bars. */
+/** Predicted against observed failures, ten groups of equal size, with 95 % bars. */
 export function ReliabilityDiagram({ champion, challenger }: ReliabilityProps): VNode {
-  return html`<${PlotFrame} title="Reliability diagram" x="failures foretold" y="failures seen">
-    ${TICKS.map(
-      (tick) =>
-        html`<g>
-          <line
-            class="plot-grid"
-            x1=${projectX(tick)}
-            x2=${projectX(tick)}
-            y1=${TOP}
-            y2=${HEIGHT - BOTTOM}
-          />
-          <line
-            class="plot-grid"
-            x1=${LEFT}
-            x2=${WIDTH - RIGHT}
-            y1=${projectY(tick)}
-            y2=${projectY(tick)}
-          />
-          <text x=${projectX(tick)} y=${HEIGHT - BOTTOM + 14} text-anchor="middle"
-            >${formatNumber(tick * 100)}</text
-          >
-          <text x=${LEFT - 4} y=${projectY(tick) + 4} text-anchor="end"
-            >${formatNumber(tick * 100)} %</text
-          >
-        </g>`,
-    )}
-    <line class="plot-ideal" x1=${LEFT} y1=${HEIGHT - BOTTOM} x2=${WIDTH - RIGHT} y2=${TOP} />
-      <${ReliabilityBins} bins=${champion} kind="old" />
-      <${ReliabilityBins} bins=${challenger} kind="new" /> <//
-  >`;
+  const draw = (area: PlotArea) => html`
+    <line class="plot-ideal" x1=${area.left} y1=${area.bottom} x2=${area.right} y2=${area.top} />
+    <${ReliabilityBins} bins=${champion} kind="old" area=${area} />
+    <${ReliabilityBins} bins=${challenger} kind="new" area=${area} />
+  `;
+  return html`<${PlotFrame}
+    title="Reliability diagram"
+    x=${createRootShareAxis}
+    y=${createRootShareAxis}
+    xLabel="predicted failures, % of outcomes"
+    yLabel="observed failures, % of outcomes"
+    height=${HEIGHT}
+    draw=${draw}
+  />`;
 }
 
 interface DistributionProps {
@@ -135,34 +107,33 @@ interface DistributionProps {
 /** How scores are distributed under the old and the new weights. */
 export function ScoreDistribution(props: DistributionProps): VNode {
   const { title, champion, challenger, from, step } = props;
-  const most = Math.max(...champion, ...challenger, 1e-9) * 1.08;
-  const width = PLOT_WIDTH / champion.length;
-  const level = (share: number) => TOP + (1 - share / most) * PLOT_HEIGHT;
-  const steps = (shares: readonly number[]) =>
-    shares
-      .map(
-        (share, i) =>
-          `${LEFT + i * width},${level(share)} ${LEFT + (i + 1) * width},${level(share)}`,
-      )
-      .join(" ");
-  const ends = [from, from + (step * champion.length) / 2, from + step * champion.length];
-  return html`<${PlotFrame} title=${title} x="score" y="share of outcomes">
-    ${ends.map((score, i) => {
-      const x = LEFT + (i / 2) * PLOT_WIDTH;
-      return html`<text x=${x} y=${HEIGHT - BOTTOM + 14} text-anchor=${i === 2 ? "end" : "middle"}>
-        ${formatNumber(score)}
-      </text>`;
-    })}
-    ${[0, 0.5, 1].map((part) => {
-      const y = level(part * most * 0.92);
-      return html`<line class="plot-grid" x1=${LEFT} x2=${WIDTH - RIGHT} y1=${y} y2=${y} />
-        <text x=${LEFT - 4} y=${y + 4} text-anchor="end"
-          >${formatPercent(part * most * 0.92, 0)}</text
-        >`;
-    })}
-    <g class="old"><polyline points=${steps(champion)} /></g>
-    <g class="new"><polyline points=${steps(challenger)} /></g>
-  <//>`;
+  const most = Math.max(...champion, ...challenger, 1e-9);
+  const createScoreAxis = (length: number): PlotAxis => {
+    const range = [from, from + step * champion.length] as const;
+    const steps = Math.floor(length / TICK_PX);
+    const axis = createLinearAxis({ range, steps, isWhole: true, isFixed: true });
+    return { axis, labels: axis.ticks.map((tick) => formatNumber(tick)) };
+  };
+  const draw = (area: PlotArea) => {
+    const steps = (shares: readonly number[]) =>
+      shares
+        .map((share, i) => {
+          const y = area.y(share);
+          return `${area.x(from + i * step)},${y} ${area.x(from + (i + 1) * step)},${y}`;
+        })
+        .join(" ");
+    return html`<g class="old"><polyline points=${steps(champion)} /></g>
+      <g class="new"><polyline points=${steps(challenger)} /></g>`;
+  };
+  return html`<${PlotFrame}
+    title=${title}
+    x=${createScoreAxis}
+    y=${(length: number) => createShareAxis(most, length)}
+    xLabel="score, points"
+    yLabel="% of outcomes"
+    height=${HEIGHT}
+    draw=${draw}
+  />`;
 }
 
 interface IntervalProps {

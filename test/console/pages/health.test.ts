@@ -20,7 +20,7 @@ describe("Health", needs("chromium"), () => {
     expect(await rows.count()).toBe(11);
     expect(await rows.filter({ hasText: "Archive" }).textContent()).toContain("none is set");
     expect(await rows.filter({ hasText: "Journal" }).textContent()).toContain("position");
-    await page.locator("canvas").first().waitFor();
+    await page.locator(".chart .plot-line").first().waitFor();
     await expectSound("health");
   });
 });

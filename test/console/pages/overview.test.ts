@@ -79,7 +79,7 @@ describe("Overview", needs("chromium"), () => {
 
   it("counts what is answered while it is open, in the range of its address", async () => {
     const { page } = await stage.visit("?range=15m");
-    await page.getByRole("heading", { name: "Answers a second" }).waitFor();
+    await page.getByRole("heading", { name: "Verdicts per second" }).waitFor();
     await expect.poll(() => page.getByLabel("time range").inputValue()).toBe("15m");
     const denied = page.locator(".figure", { hasText: "denied" }).locator(".big");
     const before = Number(await denied.textContent());

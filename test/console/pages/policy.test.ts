@@ -51,19 +51,19 @@ describe("Policy", needs("chromium"), () => {
   it("shows the amounts in force, and what the draft would make of them", async () => {
     const { page } = visitor;
     const amounts = page.getByRole("region", { name: "amounts in force" });
-    await page.getByText("is not set: the shipped 5 holds").waitFor();
+    await page.getByText("is not set: the shipped 5 EUR holds").waitFor();
     await page.getByText("Amounts are in EUR.").waitFor();
     await page.getByText("unit of account: EUR").waitFor();
     const row = amounts.getByRole("row", { name: "stakes assumed" });
     expect(await row.getByRole("cell").allTextContents()).toEqual([
       "stakes assumed where none are named, and at least",
-      "7",
-      "7",
-      "12",
+      "7 EUR",
+      "7 EUR",
+      "12 EUR",
     ]);
     await page.getByLabel("A person's look costs").fill("20");
-    await amounts.getByText("draft: 28").first().waitFor();
-    expect(await row.getByRole("cell").last().textContent()).toBe("12 draft: 48");
+    await amounts.getByText("draft: 28 EUR").first().waitFor();
+    expect(await row.getByRole("cell").last().textContent()).toBe("12 EUR draft: 48 EUR");
     await page.getByLabel("Tolerated loss").fill("20000");
     await page.getByRole("button", { name: "/stakes/tolerated_loss_bps, line" }).waitFor();
     expect(await page.getByLabel("Tolerated loss").getAttribute("aria-invalid")).toBe("true");
@@ -104,7 +104,7 @@ describe("Policy", needs("chromium"), () => {
     const cells = costs.getByRole("row", { name: "verify at L2 draft" }).getByRole("cell");
     expect(await cells.nth(5).textContent()).toBe(formatAmountOf(drafted.cost));
     expect(await page.locator("figure svg.plot").count()).toBe(2 * curves.length);
-    await page.getByText("good deals connected at 250:").waitFor();
+    await page.getByText("good deals connected at 2.5 %:").waitFor();
   });
 
   it("moves the bound on the curve by keys and by the pointer", async () => {

@@ -117,8 +117,8 @@ describe("SQL", needs("chromium"), () => {
   it("is sound", async () => {
     const { page } = visitor;
     await page.getByRole("button", { name: "Outcomes and failures by day" }).click();
-    await page.locator(".chart canvas").waitFor();
-    expect(await page.locator(".chart canvas").count()).toBe(1);
+    await page.locator(".chart svg").waitFor();
+    expect(await page.locator(".chart svg").count()).toBe(1);
     await page.evaluate(() => scrollTo(0, 0));
     await visitor.expectSound("sql");
   });

@@ -1,5 +1,5 @@
 // The gates of a run: verdict, what was asked and found, each number beside its bound.
-import { formatNumber } from "../../format.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { IntervalLine } from "../../parts/plots.ts";
 import { Table } from "../../parts/table.ts";
@@ -13,26 +13,48 @@ const COMPARISON_SIGNS: Readonly<Record<RunGateMeasure["comparison"], string>> =
   within: "in",
 };
 
-const formatMeasureValue = (value: number): string =>
-  formatNumber(value, Math.abs(value) >= 100 ? 0 : 4);
+/** Measures that are shares of 1. */
+const SHARES = new Set([
+  "ece",
+  "relative_gain",
+  "tier_migration",
+  "upper_bound",
+  "worst_community_relative_gain",
+]);
+const UNITS: Readonly<Record<string, string>> = {
+  rows: "outcomes",
+  failures: "outcomes",
+  successes: "outcomes",
+  effective_reporters: "reporters",
+  effective_subjects: "agents",
+  intercept: "log-odds",
+  largest_step: "points",
+  median_shift: "points",
+};
 
-function formatBound({ comparison, bound, bound_high: high }: RunGateMeasure): string {
-  const sign = COMPARISON_SIGNS[comparison];
-  return high === undefined
-    ? `${sign} ${formatMeasureValue(bound)}`
-    : `${sign} ${formatMeasureValue(bound)} … ${formatMeasureValue(high)}`;
+/** With its unit, where it has one. */
+function formatMeasureValue(name: string, value: number): string {
+  if (SHARES.has(name)) return formatPercent(value, 2);
+  const unit = UNITS[name];
+  const number = formatNumber(value, Math.abs(value) >= 100 ? 0 : 4);
+  return unit === undefined ? number : `${number} ${unit}`;
+}
+
+function formatBound({ name, comparison, bound, bound_high: high }: RunGateMeasure): string {
+  const low = `${COMPARISON_SIGNS[comparison]} ${formatMeasureValue(name, bound)}`;
+  return high === undefined ? low : `${low} … ${formatMeasureValue(name, high)}`;
 }
 
 /** Measures whose names say too little by themselves. */
 const MEASURE_LABELS: Readonly<Record<string, string>> = {
   lower: "AUC changes by at least",
   ece: "calibration error",
-  intercept: "offset, log-odds",
+  intercept: "offset",
   brier_z: "Brier score, z",
   upper_bound: "good outcomes denied, at most",
   mcnemar_p: "no more denials, p",
   not_finite: "scores that are no number",
-  largest_step: "points by one report",
+  largest_step: "largest change by one report",
   population: "stability index",
   median_shift: "median score moves",
   tier_migration: "share that changes tier",
@@ -75,7 +97,8 @@ const COLUMNS = [
         ${gate.measures.map(
           (measure) =>
             html`<li>
-              ${formatMeasureLabel(measure.name)} <b>${formatMeasureValue(measure.value)}</b>${" "}
+              ${formatMeasureLabel(measure.name)}
+              <b>${formatMeasureValue(measure.name, measure.value)}</b>${" "}
               <span class=${measure.is_within ? "dim" : "warn"}>${formatBound(measure)}</span>
             </li>`,
         )}

@@ -171,6 +171,8 @@ function SideCards({ numbers, findings }: SideProps): VNode {
     ${numbers.weights !== undefined && html`<${WeightTable} weights=${numbers.weights} />`}`;
 }
 
+const formatFigure = (value: number): string => formatNumber(value, 4);
+
 function RunPlots({
   numbers,
   figures,
@@ -180,15 +182,20 @@ function RunPlots({
 }): VNode {
   const { champion, challenger, score_from: from, score_step: step } = figures;
   const measures = [
-    ["log-loss", champion.log_loss, challenger.log_loss],
-    ["AUC", champion.auc, challenger.auc],
-    ["calibration error", champion.calibration_error, challenger.calibration_error],
+    ["log-loss, nats per outcome", champion.log_loss, challenger.log_loss, formatFigure],
+    ["AUC, 0.5 to 1", champion.auc, challenger.auc, formatFigure],
+    [
+      "calibration error",
+      champion.calibration_error,
+      challenger.calibration_error,
+      (share: number) => formatPercent(share, 2),
+    ],
   ] as const;
   return html`<${Card} title="On outcomes that neither had seen">
     <${FactList}
-      facts=${measures.map(([name, old, fresh]) => [
+      facts=${measures.map(([name, old, fresh, say]) => [
         name,
-        html`${formatNumber(old, 4)} → <b>${formatNumber(fresh, 4)}</b>`,
+        html`${say(old)} → <b>${say(fresh)}</b>`,
       ])}
     />
     <${WeightsLegend} />
@@ -278,9 +285,13 @@ function WeightTable({ weights }: { weights: readonly RunWeight[] }): VNode {
   );
   const columns = [
     { label: "ingredient of a score", cell: ({ name }: RunWeight) => name },
-    { label: "live", isNumber: true, cell: ({ champion }: RunWeight) => formatNumber(champion, 4) },
     {
-      label: "tested",
+      label: "live, log-odds",
+      isNumber: true,
+      cell: ({ champion }: RunWeight) => formatNumber(champion, 4),
+    },
+    {
+      label: "tested, log-odds",
       isNumber: true,
       cell: ({ challenger }: RunWeight) => formatNumber(challenger, 4),
     },

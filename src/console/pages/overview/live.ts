@@ -33,7 +33,7 @@ export function LiveCharts(): VNode {
   >
     ${Object.entries(RANGE_SECONDS).map(
       ([name, length]) =>
-        html`<option value=${name}>last ${formatNumber(length / 60)} min</option>`,
+        html`<option value=${name}>last ${formatDuration(length * 1000)}</option>`,
     )}
   </select>`;
   if (value === undefined) {
@@ -58,29 +58,33 @@ function LiveContent({ series, span, choice }: LiveContentProps): VNode {
     { label: "let through", color: "allow", values: computeRatesPerSecond(series, "let_through") },
     { label: "denied", color: "deny", values: computeRatesPerSecond(series, "denied") },
   ];
-  return html`<${LiveMetrics} series=${series} />
+  return html`<${LiveMetrics} series=${series} span=${span} />
     <${Grid}>
-      <${Card} title="Answers a second" span=${7} tools=${choice}>
+      <${Card} title="Verdicts per second" span=${7} tools=${choice}>
         ${
           at.length === 0
             ? html`<${Empty}>The first point comes within two seconds.<//>`
             : html`<${Chart}
-                title="Answers a second"
+                title="Verdicts per second"
                 at=${at}
                 lines=${lines}
+                unit="verdicts per second"
                 span=${span}
-                say=${formatNumber}
+                say=${formatRate}
               />`
         }
         <${CurlCommand} path=${SERIES_PATH} />
       <//>
-      <${Card} title="Time of an answer" span=${5}>
+      <${Card} title="Response time" span=${5}>
         <${LatencyChart} series=${series} at=${at} span=${span} />
       <//>
     <//>`;
 }
 
-function LiveMetrics({ series }: { series: SecondSeries }): VNode {
+const formatRate = (value: number): string => formatNumber(value, 1);
+
+function LiveMetrics({ series, span }: { series: SecondSeries; span: number }): VNode {
+  const note = `verdicts in the last ${formatDuration(span * 1000)}`;
   const sum = (values: readonly (number | null)[]) =>
     values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const since = series.at[0];
@@ -89,25 +93,25 @@ function LiveMetrics({ series }: { series: SecondSeries }): VNode {
       label="let through"
       tone="allow"
       value=${formatNumber(sum(series.let_through))}
-      note="in this time"
+      note=${note}
       href=${linkTo("decisions", { effective: "allow", since })}
     />
     <${MetricTile}
       label="denied"
       tone="deny"
       value=${formatNumber(sum(series.denied))}
-      note="in this time"
+      note=${note}
       href=${linkTo("decisions", { effective: "deny", since })}
     />
     <${MetricTile}
-      label="p99 of an answer"
+      label="response time, p99"
       value=${formatDuration(findNewestValue(series.p99_ms))}
-      note="last seen"
+      note="99 of 100 take less, newest second"
     />
     <${MetricTile}
       label="SQL is behind"
       value=${formatNumber(series.store_lag_records.at(-1))}
-      note="records"
+      note="records of the journal"
       href=${linkTo("health")}
     />
     <${CurrentCounts} />
@@ -128,15 +132,17 @@ function LatencyChart({ series, at, span }: LatencyChartProps): VNode {
   }
   const worst = Math.max(0, ...series.p99_ms.map((value) => value ?? 0));
   const lines = [
-    { label: "p50", color: "accent", values: series.p50_ms, isDots: true },
-    { label: "p99", color: "warn", values: series.p99_ms, isDots: true },
+    { label: "half take less (p50)", color: "accent", values: series.p50_ms, isDots: true },
+    { label: "99 of 100 take less (p99)", color: "warn", values: series.p99_ms, isDots: true },
   ];
   return html`<${Chart}
-    title="Time of an answer"
+    title="Response time"
     at=${at}
     lines=${lines}
+    unit="response time, logarithmic"
+    scale="log"
     span=${span}
-    limits=${worst > SLOW_MS / 4 ? [{ label: "slow", value: SLOW_MS }] : []}
+    limits=${worst > SLOW_MS / 4 ? [{ label: `alert above ${formatDuration(SLOW_MS)}`, value: SLOW_MS }] : []}
     say=${formatDuration}
   />`;
 }
@@ -167,14 +173,14 @@ export function CurrentCounts(): VNode {
     <${MetricTile}
       label="open reviews"
       value=${formatNumber(open)}
-      note="wait for a person"
+      note="cases that wait for a person"
       tone=${(open ?? 0) > 0 ? "warn" : undefined}
       href=${linkTo("reviews")}
     />
     <${MetricTile}
       label="agents"
       value=${formatNumber(agents)}
-      note="on record"
+      note="agents on record"
       href=${linkTo("agents")}
     />
   `;

@@ -4,7 +4,12 @@ import type { Policy } from "../../../contract/policy.ts";
 import type { PolicyDocument } from "../../../contract/schemas/policy.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { describeUnit, formatAmount, describeUnitOfAccount } from "../../parts/amounts.ts";
+import {
+  describeUnit,
+  describeUnitOfAccount,
+  formatAmount,
+  nameUnit,
+} from "../../parts/amounts.ts";
 import { Field } from "../../parts/fields.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Card } from "../../parts/page.ts";
@@ -17,23 +22,30 @@ const COLUMN_LABELS = { connect: "check, handshake", L2: "L2", L3: "L3" } as con
 
 interface AmountRow {
   readonly label: string;
-  readonly say: (terms: Terms) => string;
+  /** With its unit; `unit` is the name of that of amounts. */
+  readonly say: (terms: Terms, unit: string) => string;
 }
 
 const ROWS: readonly AmountRow[] = [
-  { label: "a person's look costs", say: (terms) => formatAmount(terms.review_cost) },
-  { label: "verifying costs", say: (terms) => formatAmount(terms.verification_cost) },
+  {
+    label: "a person's look costs",
+    say: (terms, unit) => `${formatAmount(terms.review_cost)} ${unit}`,
+  },
+  {
+    label: "verifying costs",
+    say: (terms, unit) => `${formatAmount(terms.verification_cost)} ${unit}`,
+  },
   {
     label: "tolerated loss of a good deal's volume",
     say: (terms) => formatPercent(terms.tolerated_loss_bps / 10_000, 4),
   },
   {
     label: "stakes assumed where none are named, and at least",
-    say: (terms) => formatAmount(terms.assumed),
+    say: (terms, unit) => `${formatAmount(terms.assumed)} ${unit}`,
   },
   {
     label: "loss that weighs twice its amount",
-    say: (terms) => formatAmount(terms.risk_tolerance),
+    say: (terms, unit) => `${formatAmount(terms.risk_tolerance)} ${unit}`,
   },
   {
     label: "share of the stakes that a failure loses",
@@ -57,14 +69,17 @@ interface AmountsCardProps {
 /** The amounts in force, and what the draft would make of them where that is another. */
 export function AmountsCard({ live, check }: AmountsCardProps): VNode {
   const { stakes_in_force: inForce } = live;
+  const unit = nameUnit(inForce.unit);
+  const draftUnit = nameUnit(check.made?.stakes_in_force.unit ?? inForce.unit);
   const columns: readonly Column<AmountRow>[] = [
     { label: "amount", cell: ({ label }) => label },
     ...COLUMNS.map((name): Column<AmountRow> => ({
       label: COLUMN_LABELS[name],
       isNumber: true,
       cell: ({ say }) => {
-        const now = say(inForce[name]);
-        const drafted = check.made === undefined ? now : say(check.made.stakes_in_force[name]);
+        const now = say(inForce[name], unit);
+        const drafted =
+          check.made === undefined ? now : say(check.made.stakes_in_force[name], draftUnit);
         if (now === drafted) return now;
         return html`${now} <span class="dim">draft:</span> <b>${drafted}</b>`;
       },
@@ -75,8 +90,8 @@ export function AmountsCard({ live, check }: AmountsCardProps): VNode {
       !inForce.is_set &&
       html`<${Notice} kind="warn">
         What a person's look at one deal costs is not set: the shipped
-        ${` ${formatNumber(inForce.connect.review_cost, 2)}`} holds, and stakes are taken as amounts
-        in ${describeUnitOfAccount()}.
+        ${` ${formatNumber(inForce.connect.review_cost, 2)} ${unit}`} holds, and stakes are taken as
+        amounts in ${describeUnitOfAccount()}.
       <//>`
     }
     <${Table} label="amounts in force" columns=${columns} rows=${ROWS} />
@@ -87,7 +102,7 @@ export function AmountsCard({ live, check }: AmountsCardProps): VNode {
 interface StakesField {
   readonly member: "review_cost" | "tolerated_loss_bps" | "unit";
   readonly label: string;
-  readonly hint: string;
+  readonly hint: (value: number | undefined) => string;
   /** Shown where the policy says nothing. */
   readonly shipped: string;
 }
@@ -96,16 +111,21 @@ const FIELDS: readonly StakesField[] = [
   {
     member: "review_cost",
     label: "A person's look costs",
-    hint: "for one deal; the other amounts follow from it",
+    hint: () => "amount for one deal; the other amounts follow from it",
     shipped: "5",
   },
   {
     member: "tolerated_loss_bps",
-    label: "Tolerated loss",
-    hint: "hundredths of a percent of a good deal",
+    label: "Tolerated loss, basis points",
+    hint: (value = 250) => `${formatPercent(value / 10_000, 2)} of a good deal's volume`,
     shipped: "250",
   },
-  { member: "unit", label: "Unit", hint: "what one of your units is worth", shipped: "1" },
+  {
+    member: "unit",
+    label: "Unit of the amounts",
+    hint: () => `${describeUnitOfAccount()} that one of your units is worth`,
+    shipped: "1",
+  },
 ];
 
 interface StakesFieldsProps {
@@ -124,7 +144,7 @@ export function StakesFields({ policy, live, wrong, onPolicy }: StakesFieldsProp
       const isWrong = wrong.some(({ pointer }) => pointer.endsWith(`/stakes/${member}`));
       const id = `stakes-${member}`;
       return html`<div class=${isChanged ? "changed" : ""}>
-        <${Field} id=${id} label=${label} hint=${hint}>
+        <${Field} id=${id} label=${label} hint=${hint(value)}>
           <input
             id=${id}
             type="number"

@@ -1,18 +1,12 @@
 // Chart of a back-test: share of outcomes allowed at each risk bound, with the draft's bound as a slider.
 import type { BacktestCurve, BacktestRow } from "../../../contract/schemas/backtest.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
-import { html, useEffect, useRef, useState, type VNode } from "../../html.ts";
+import { html, type VNode } from "../../html.ts";
+import { describeUnitOfAccount } from "../../parts/amounts.ts";
+import { type PlotArea, PlotFrame } from "../../parts/plot-frame.ts";
+import { createRootShareAxis, createShareAxis } from "../../parts/plots.ts";
 
-const HEIGHT = 220;
-const LEFT = 44;
-const RIGHT = 14;
-const TOP = 12;
-const BOTTOM = 26;
-const TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1];
-/** Those that have room on a narrow screen. */
-const TICKS_FEW = [0, 0.05, 0.2, 0.5, 1];
-const NARROW = 460;
-const SHARES = [0, 0.25, 0.5, 0.75, 1];
+const HEIGHT = 260;
 const PAGE_STEPS = 5;
 
 interface RiskBoundCurveProps {
@@ -28,40 +22,38 @@ interface RiskBoundCurveProps {
 
 export function RiskBoundCurve(props: RiskBoundCurveProps): VNode {
   const { bounds, curve, row, bound, liveBound, onBound } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const width = useWidth(place);
-  const projectX = (share: number) => LEFT + Math.sqrt(share) * (width - LEFT - RIGHT);
-  const line = (allowed: readonly number[], of: number) =>
-    allowed
-      .map((n, at) => `${projectX(bounds[at]!)},${projectCurveY(of === 0 ? 0 : n / of)}`)
-      .join(" ");
   const words = describeBoundAt(findNearestIndex(bounds, bound), props);
-  const onPointer = (event: PointerEvent) => {
-    if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
-    const svg = event.currentTarget as SVGSVGElement;
+  const onPointer = (event: PointerEvent, share: number) => {
+    if (event.type === "pointermove" ? (event.buttons & 1) === 0 : event.type !== "pointerdown") {
+      return;
+    }
     if (event.type === "pointerdown") {
+      const svg = event.currentTarget as SVGSVGElement;
       svg.setPointerCapture(event.pointerId);
       svg.querySelector<SVGGElement>("[role=slider]")?.focus();
     }
-    const { left } = svg.getBoundingClientRect();
-    const share = Math.max(0, (event.clientX - left - LEFT) / (width - LEFT - RIGHT)) ** 2;
-    onBound(bounds[findNearestIndex(bounds, Math.min(1, share))]!);
+    onBound(bounds[findNearestIndex(bounds, share)]!);
   };
-  return html`<div class="curve" ref=${place}>
-    <svg
-      width=${width}
-      height=${HEIGHT}
+  const draw = (area: PlotArea) => {
+    const line = (allowed: readonly number[], of: number) =>
+      allowed.map((n, at) => `${area.x(bounds[at]!)},${area.y(of === 0 ? 0 : n / of)}`).join(" ");
+    return html`<polyline class="plot-line allow" points=${line(curve.good_allowed, row.good)} />
+      <polyline class="plot-line deny" points=${line(curve.bad_allowed, row.bad)} />
+      <${VerticalLine} class="plot-ideal" x=${area.x(liveBound)} area=${area} />
+      <${BoundHandle} ...${{ bounds, bound, words, onBound, area }} />`;
+  };
+  return html`<div class="curve">
+    <${PlotFrame}
+      title="Share let through by risk bound"
       role="group"
-      aria-label="Share let through by risk bound"
-      onPointerDown=${onPointer}
-      onPointerMove=${onPointer}
-    >
-      <${Axes} width=${width} projectX=${projectX} />
-      <polyline class="line allow" points=${line(curve.good_allowed, row.good)} />
-      <polyline class="line deny" points=${line(curve.bad_allowed, row.bad)} />
-      <${VerticalLine} class="live" x=${projectX(liveBound)} />
-      <${BoundHandle} ...${{ bounds, bound, words, onBound }} x=${projectX(bound)} />
-    </svg>
+      x=${createRootShareAxis}
+      y=${(length: number) => createShareAxis(1, length)}
+      xLabel="risk bound: failure probability up to which calls are allowed"
+      yLabel="% of outcomes let through"
+      height=${HEIGHT}
+      draw=${draw}
+      onPointer=${onPointer}
+    />
     <ul class="legend">
       <li><i class="key allow" aria-hidden="true"></i>good outcomes let through</li>
       <li><i class="key deny" aria-hidden="true"></i>bad outcomes let through</li>
@@ -73,45 +65,24 @@ export function RiskBoundCurve(props: RiskBoundCurveProps): VNode {
   </div>`;
 }
 
-function projectCurveY(share: number): number {
-  return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
-}
-
-function Axes({ width, projectX }: { width: number; projectX: (share: number) => number }): VNode {
-  return html`<g aria-hidden="true">
-    ${SHARES.map(
-      (share) =>
-        html`<line
-            class="grid-line"
-            x1=${LEFT}
-            x2=${width - RIGHT}
-            y1=${projectCurveY(share)}
-            y2=${projectCurveY(share)}
-          />
-          <text x=${LEFT - 6} y=${projectCurveY(share) + 4} text-anchor="end"
-            >${formatPercent(share, 0)}</text
-          >`,
-    )}
-    ${(width < NARROW ? TICKS_FEW : TICKS).map(
-      (tick) =>
-        html`<text x=${projectX(tick)} y=${HEIGHT - 8} text-anchor="middle"
-          >${formatPercent(tick, 0)}</text
-        >`,
-    )}
-  </g>`;
+interface VerticalLineProps {
+  readonly x: number;
+  readonly area: PlotArea;
+  readonly class?: string;
 }
 
 /** A line from the top to the axis. */
-function VerticalLine({ x, class: name }: { x: number; class?: string }): VNode {
-  return html`<line class=${name} x1=${x} x2=${x} y1=${TOP} y2=${HEIGHT - BOTTOM} />`;
+function VerticalLine({ x, area, class: name }: VerticalLineProps): VNode {
+  return html`<line class=${name} x1=${x} x2=${x} y1=${area.top} y2=${area.bottom} />`;
 }
 
 interface BoundHandleProps extends Pick<RiskBoundCurveProps, "bounds" | "bound" | "onBound"> {
-  readonly x: number;
+  readonly area: PlotArea;
   readonly words: string;
 }
 
-function BoundHandle({ bounds, bound, onBound, x, words }: BoundHandleProps): VNode {
+function BoundHandle({ bounds, bound, onBound, area, words }: BoundHandleProps): VNode {
+  const x = area.x(bound);
   const onKeyDown = (event: KeyboardEvent) => {
     const next = findCurveStep(event.key, findNearestIndex(bounds, bound), bounds.length);
     if (next === undefined) return;
@@ -129,8 +100,8 @@ function BoundHandle({ bounds, bound, onBound, x, words }: BoundHandleProps): VN
     aria-valuetext=${words}
     onKeyDown=${onKeyDown}
   >
-    <${VerticalLine} x=${x} />
-    <circle cx=${x} cy=${HEIGHT - BOTTOM} r="8" />
+    <${VerticalLine} x=${x} area=${area} />
+    <circle cx=${x} cy=${area.bottom} r="8" />
   </g>`;
 }
 
@@ -141,7 +112,7 @@ function describeBoundAt(at: number, { bounds, curve, row }: RiskBoundCurveProps
   return (
     `At ${formatPercent(bounds[at], 1)}: ${formatNumber(good)} good outcomes (${formatShare(good, row.good)}) and ` +
     `${formatNumber(bad)} bad ones (${formatShare(bad, row.bad)}) are let through; lost ` +
-    `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])}`
+    `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])} ${describeUnitOfAccount()}`
   );
 }
 
@@ -167,18 +138,4 @@ function findCurveStep(key: string, at: number, count: number): number | undefin
   };
   const next = steps[key];
   return next === undefined ? undefined : Math.min(count - 1, Math.max(0, next));
-}
-
-/** Width of an element, followed. */
-function useWidth(place: { readonly current: HTMLDivElement | null }): number {
-  const [width, setWidth] = useState(320);
-  useEffect(() => {
-    const element = place.current!;
-    const follow = () => setWidth(Math.max(200, Math.floor(element.clientWidth)));
-    const observer = new ResizeObserver(follow);
-    observer.observe(element);
-    follow();
-    return () => observer.disconnect();
-  }, []);
-  return width;
 }

@@ -1,5 +1,6 @@
 // Editor of the draft: a form with the common rules of each level, the whole policy as JSON, and its errors.
 import type { Policy, LevelPolicy } from "../../../contract/policy.ts";
+import { formatPercent } from "../../format.ts";
 import { html, readInputValue, useId, useRef, type VNode } from "../../html.ts";
 import { Failure } from "../../parts/notices.ts";
 import { Card } from "../../parts/page.ts";
@@ -96,17 +97,22 @@ interface RuleField {
 const RULE_FIELDS: readonly RuleField[] = [
   {
     member: "allow_up_to",
-    label: "allow up to",
+    label: "allow up to, 0 to 1",
     hint: "failure probability up to which it is let through",
     as: "share",
   },
   {
     member: "allow_handshake_up_to",
-    label: "in handshakes",
+    label: "in handshakes, 0 to 1",
     hint: "the same for the other side of a handshake",
     as: "share",
   },
-  { member: "flag_above", label: "flag above", hint: "let through, and marked", as: "share" },
+  {
+    member: "flag_above",
+    label: "flag above, 0 to 1",
+    hint: "failure probability above which it is let through, and marked",
+    as: "share",
+  },
   {
     member: "thin",
     label: "thin record",
@@ -185,20 +191,22 @@ function RuleControl({ rule, level, value, isWrong, onValue }: RuleControlProps)
     />`;
   }
   if (rule.as === "share") {
-    return html`<input
-      type="number"
-      class="share"
-      aria-label=${label}
-      aria-invalid=${invalid}
-      min="0"
-      max="1"
-      step="0.005"
-      value=${value}
-      onInput=${(event: Event) => {
-        const { valueAsNumber } = event.target as HTMLInputElement;
-        if (Number.isFinite(valueAsNumber)) onValue(valueAsNumber);
-      }}
-    />`;
+    return html`<div class="share">
+      <input
+        type="number"
+        aria-label=${label}
+        aria-invalid=${invalid}
+        min="0"
+        max="1"
+        step="0.005"
+        value=${value}
+        onInput=${(event: Event) => {
+          const { valueAsNumber } = event.target as HTMLInputElement;
+          if (Number.isFinite(valueAsNumber)) onValue(valueAsNumber);
+        }}
+      />
+      <span class="dim small">${formatPercent(Number(value))}</span>
+    </div>`;
   }
   return html`<select
     aria-label=${label}

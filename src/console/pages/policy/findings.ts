@@ -8,6 +8,7 @@ import type {
 } from "../../../contract/schemas/backtest.ts";
 import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
+import { describeUnitOfAccount } from "../../parts/amounts.ts";
 import { SelectField } from "../../parts/fields.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
@@ -65,7 +66,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
               />`
         }
       <//>
-      <${Card} title="Agents most affected" span=${5}>
+      <${Card} title="Agents most affected, by outcomes" span=${5}>
         <${Table}
           label="agents most affected"
           columns=${AGENT_COLUMNS}
@@ -76,13 +77,13 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
       <${Card} title="By level" span=${7}>
         <${Table}
           label="back-test by level"
-          columns=${ROW_COLUMNS}
+          columns=${listRowColumns(describeUnitOfAccount())}
           rows=${findings.rows
             .filter((each) => each.question === question)
             .toSorted((one, other) => one.level.localeCompare(other.level))}
         />
       <//>
-      <${Card} title="What held back" span=${5}>
+      <${Card} title="Rules that held back, by outcomes" span=${5}>
         <${Table}
           label="rules that held back"
           columns=${REASON_COLUMNS}
@@ -134,6 +135,9 @@ function QuestionFilters({ question, level, onChoice }: BacktestResultsProps): V
   </div>`;
 }
 
+const formatStakes = (stakes: number): string =>
+  `${formatNumber(stakes)} ${describeUnitOfAccount()}`;
+
 /** People and money on either side of the change. */
 function ChangeMetrics({ backtest, question, level }: BacktestResultsProps): VNode | null {
   const change = backtest.findings?.changes.find(
@@ -144,25 +148,25 @@ function ChangeMetrics({ backtest, question, level }: BacktestResultsProps): VNo
     <${MetricTile}
       label="bad, newly let through"
       value=${formatNumber(change.bad_newly_allowed)}
-      note=${`${formatNumber(change.stakes_newly_lost)} more lost`}
+      note=${`outcomes; ${formatStakes(change.stakes_newly_lost)} more lost`}
       tone=${change.bad_newly_allowed > 0 ? "deny" : undefined}
     />
     <${MetricTile}
       label="good, newly turned away"
       value=${formatNumber(change.good_newly_turned_away)}
-      note=${`${formatNumber(change.stakes_newly_turned_away)} more turned away`}
+      note=${`outcomes; ${formatStakes(change.stakes_newly_turned_away)} more turned away`}
       tone=${change.good_newly_turned_away > 0 ? "warn" : undefined}
     />
     <${MetricTile}
       label="good, newly let through"
       value=${formatNumber(change.good_newly_allowed)}
-      note=${`${formatNumber(change.stakes_newly_admitted)} more admitted`}
+      note=${`outcomes; ${formatStakes(change.stakes_newly_admitted)} more admitted`}
       tone=${change.good_newly_allowed > 0 ? "allow" : undefined}
     />
     <${MetricTile}
       label="bad, newly held back"
       value=${formatNumber(change.bad_newly_turned_away)}
-      note=${`${formatNumber(change.stakes_newly_saved)} saved`}
+      note=${`outcomes; ${formatStakes(change.stakes_newly_saved)} saved`}
       tone=${change.bad_newly_turned_away > 0 ? "allow" : undefined}
     />
   <//>`;
@@ -179,7 +183,8 @@ const AGENT_COLUMNS: readonly Column<BacktestAgent>[] = [
 const POLICY_LABELS: Readonly<Record<string, string>> = { live: "in force", given: "draft" };
 const formatShare = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
 
-const ROW_COLUMNS: readonly Column<BacktestRow>[] = [
+/** Stakes are in `unit`. */
+const listRowColumns = (unit: string): readonly Column<BacktestRow>[] => [
   { label: "level", cell: ({ level }) => level },
   {
     label: "policy",
@@ -187,8 +192,12 @@ const ROW_COLUMNS: readonly Column<BacktestRow>[] = [
   },
   { label: "good let in", isNumber: true, cell: (row) => formatShare(row.good_allowed, row.good) },
   { label: "bad let in", isNumber: true, cell: (row) => formatShare(row.bad_allowed, row.bad) },
-  { label: "lost", isNumber: true, cell: (row) => formatNumber(row.stakes_lost) },
-  { label: "turned away", isNumber: true, cell: (row) => formatNumber(row.stakes_turned_away) },
+  { label: `lost, ${unit}`, isNumber: true, cell: (row) => formatNumber(row.stakes_lost) },
+  {
+    label: `turned away, ${unit}`,
+    isNumber: true,
+    cell: (row) => formatNumber(row.stakes_turned_away),
+  },
   {
     label: "good denied",
     isNumber: true,

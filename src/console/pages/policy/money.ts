@@ -7,8 +7,11 @@ import type {
 } from "../../../contract/schemas/backtest.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { formatAmount } from "../../parts/amounts.ts";
+import { describeUnitOfAccount, formatAmount } from "../../parts/amounts.ts";
+import { type Axis, createAxis, createLinearAxis, createLogAxis } from "../../parts/axis.ts";
 import { Card } from "../../parts/page.ts";
+import { type PlotArea, PlotFrame } from "../../parts/plot-frame.ts";
+import { createShareAxis } from "../../parts/plots.ts";
 import { type Column, Table } from "../../parts/table.ts";
 
 const QUESTION_LABELS: Readonly<Record<BacktestMoneyRow["asked"], string>> = {
@@ -23,13 +26,18 @@ const PLAN_LABELS: Readonly<Record<BacktestMoneyRow["plan"], string>> = {
   connect_all: "connect every deal",
 };
 
-const MONEY_COLUMNS: readonly Column<BacktestMoneyRow>[] = [
+/** Amounts are in `unit`. */
+const listMoneyColumns = (unit: string): readonly Column<BacktestMoneyRow>[] => [
   { label: "asked as", cell: ({ asked }) => QUESTION_LABELS[asked] },
   { label: "decided by", cell: ({ plan }) => PLAN_LABELS[plan] },
-  { label: "lost", isNumber: true, cell: ({ lost }) => formatAmount(lost) },
-  { label: "friction", isNumber: true, cell: ({ friction }) => formatAmount(friction) },
-  { label: "review", isNumber: true, cell: ({ review }) => formatAmount(review) },
-  { label: "cost", isNumber: true, cell: ({ cost }) => html`<b>${formatAmount(cost)}</b>` },
+  { label: `lost, ${unit}`, isNumber: true, cell: ({ lost }) => formatAmount(lost) },
+  { label: `friction, ${unit}`, isNumber: true, cell: ({ friction }) => formatAmount(friction) },
+  { label: `review, ${unit}`, isNumber: true, cell: ({ review }) => formatAmount(review) },
+  {
+    label: `cost, ${unit}`,
+    isNumber: true,
+    cell: ({ cost }) => html`<b>${formatAmount(cost)}</b>`,
+  },
   { label: "share of volume", isNumber: true, cell: (row) => formatPercent(row.cost_share, 2) },
   { label: "good connected", isNumber: true, cell: (row) => formatPercent(row.good_connected) },
   { label: "good held", isNumber: true, cell: (row) => formatPercent(row.good_held) },
@@ -46,7 +54,11 @@ export function BacktestMoneyCards({ findings }: { findings: BacktestFindings })
   }
   return html`
     <${Card} title="Cost by your own numbers">
-      <${Table} label="cost by your own numbers" columns=${MONEY_COLUMNS} rows=${money} />
+      <${Table}
+        label="cost by your own numbers"
+        columns=${listMoneyColumns(describeUnitOfAccount())}
+        rows=${money}
+      />
       <p class="dim small">
         ${formatNumber(deals)} deals whose stakes were known beforehand, counted by the draft's
         amounts where there is one. Lost: stakes of bad deals that were connected, or that
@@ -73,19 +85,32 @@ export function BacktestMoneyCards({ findings }: { findings: BacktestFindings })
   `;
 }
 
-const WIDTH = 360;
-const HEIGHT = 220;
-const LEFT = 52;
-const RIGHT = 14;
-const TOP = 14;
-const BOTTOM = 40;
-const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
-const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
-const LEVELS = [0, 0.5, 1];
-/** Places of the numbers on an axis: small ones need room, and amounts range over powers of ten. */
-const SCALES: Readonly<Record<BacktestMoneyCurve["member"], (value: number) => number>> = {
-  tolerated_loss_bps: Math.sqrt,
-  risk_tolerance: Math.log,
+const HEIGHT = 230;
+/** Px between two labels at least. */
+const TICK_PX = 64;
+const BPS = 10_000;
+
+interface MoneyMember {
+  readonly label: () => string;
+  readonly say: (value: number) => string;
+  readonly createAxis: (range: readonly [number, number], steps: number) => Axis;
+}
+
+/** Small numbers need room, and amounts range over powers of ten. */
+const MEMBERS: Readonly<Record<BacktestMoneyCurve["member"], MoneyMember>> = {
+  tolerated_loss_bps: {
+    label: () => "tolerated loss, % of a good deal's volume",
+    say: (value) => formatPercent(value / BPS, 2),
+    createAxis: (range, steps) => {
+      const { ticks } = createLinearAxis({ range, steps, isFixed: true });
+      return createAxis("sqrt", range, ticks);
+    },
+  },
+  risk_tolerance: {
+    label: () => `risk tolerance, ${describeUnitOfAccount()}`,
+    say: formatAmount,
+    createAxis: (range, steps) => createLogAxis({ range, steps }),
+  },
 };
 
 interface MoneyCurveProps {
@@ -94,83 +119,49 @@ interface MoneyCurveProps {
   readonly label: string;
 }
 
-interface Projection {
-  readonly x: (value: number) => number;
-  readonly y: (share: number) => number;
-  /** The largest share. */
-  readonly most: number;
-}
-
-function createProjection({ curve, share }: MoneyCurveProps): Projection {
-  const { member, points } = curve;
-  const scale = SCALES[member];
-  const first = scale(points[0]!.value);
-  const span = scale(points.at(-1)!.value) - first || 1;
-  const most = Math.max(...points.map((point) => point[share] ?? 0)) || 1;
-  return {
-    x: (value) => LEFT + ((scale(value) - first) / span) * PLOT_WIDTH,
-    y: (part) => TOP + (1 - part / most) * PLOT_HEIGHT,
-    most,
-  };
-}
-
-function MoneyCurve(props: MoneyCurveProps): VNode {
-  const { curve, share, label } = props;
+function MoneyCurve({ curve, share, label }: MoneyCurveProps): VNode {
   const { member, points, in_force: inForce } = curve;
-  const projection = createProjection(props);
+  const { label: describeMember, say, createAxis: create } = MEMBERS[member];
   const own = points.find(({ value }) => value === inForce)?.[share];
-  const words = `${label} at ${formatNumber(inForce, 2)}: ${formatPercent(own, 2)}`;
-  const x = projection.x(inForce);
+  const words = `${label} at ${say(inForce)}: ${formatPercent(own, 2)}`;
+  const most = Math.max(...points.map((point) => point[share] ?? 0)) || 1;
+  const createMemberAxis = (length: number) => {
+    const steps = Math.max(2, Math.floor(length / TICK_PX));
+    const axis = create([points[0]!.value, points.at(-1)!.value], steps);
+    return { axis, labels: axis.ticks.map(say) };
+  };
+  const draw = (area: PlotArea) => {
+    const x = area.x(inForce);
+    return html`<line class="plot-ideal" x1=${x} x2=${x} y1=${area.top} y2=${area.bottom} />
+      <${CurveLine} ...${{ curve, share, area }} />`;
+  };
   return html`<figure>
-    <svg
-      class="plot"
-      viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
-      role="img"
-      aria-label=${`${label} by ${member}; ${words}`}
-    >
-      <rect class="plot-frame" x=${LEFT} y=${TOP} width=${PLOT_WIDTH} height=${PLOT_HEIGHT} />
-      <${CurveAxes} member=${member} points=${points} projection=${projection} />
-      <line class="plot-ideal" x1=${x} x2=${x} y1=${TOP} y2=${HEIGHT - BOTTOM} />
-      <${CurveLine} ...${{ curve, share, projection }} />
-    </svg>
+    <${PlotFrame}
+      title=${`${label} by ${describeMember()}; ${words}`}
+      x=${createMemberAxis}
+      y=${(length: number) => createShareAxis(most, length)}
+      xLabel=${describeMember()}
+      yLabel=${share === "cost_share" ? "cost, % of volume" : "% of good deals connected"}
+      height=${HEIGHT}
+      draw=${draw}
+    />
     <figcaption class="small">${words}</figcaption>
   </figure>`;
 }
 
-interface CurveAxesProps extends Pick<BacktestMoneyCurve, "member" | "points"> {
-  readonly projection: Projection;
-}
-
-function CurveAxes({ member, points, projection: { x, y, most } }: CurveAxesProps): VNode {
-  const ends = [points[0]!.value, points.at(-1)!.value];
-  return html`<g aria-hidden="true">
-    ${LEVELS.map((part) => {
-      const level = y(part * most);
-      return html`<line class="plot-grid" x1=${LEFT} x2=${WIDTH - RIGHT} y1=${level} y2=${level} />
-        <text x=${LEFT - 5} y=${level + 4} text-anchor="end">${formatPercent(part * most)}</text>`;
-    })}
-    ${ends.map(
-      (value, at) =>
-        html`<text x=${x(value)} y=${HEIGHT - BOTTOM + 15} text-anchor=${at === 0 ? "start" : "end"}
-          >${formatNumber(value, 2)}</text
-        >`,
-    )}
-    <text x=${LEFT + PLOT_WIDTH / 2} y=${HEIGHT - 6} text-anchor="middle">${member}</text>
-  </g>`;
-}
-
 interface CurveLineProps extends Pick<MoneyCurveProps, "curve" | "share"> {
-  readonly projection: Projection;
+  readonly area: PlotArea;
 }
 
-function CurveLine({ curve, share, projection: { x, y } }: CurveLineProps): VNode {
+function CurveLine({ curve, share, area: { x, y } }: CurveLineProps): VNode {
+  const { say } = MEMBERS[curve.member];
   const points = curve.points.map((point) => ({ value: point.value, part: point[share] ?? 0 }));
   return html`<g class="new">
     <polyline points=${points.map(({ value, part }) => `${x(value)},${y(part)}`).join(" ")} />
     ${points.map(
       ({ value, part }) =>
         html`<circle cx=${x(value)} cy=${y(part)} r=${value === curve.in_force ? 5 : 2}
-          ><title>${`${formatNumber(value, 2)}: ${formatPercent(part, 2)}`}</title></circle
+          ><title>${`${say(value)}: ${formatPercent(part, 2)}`}</title></circle
         >`,
     )}
   </g>`;

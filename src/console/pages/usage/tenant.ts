@@ -107,7 +107,7 @@ export function TenantCard({
 export function KeysLink({ row }: { row: TenantUsageRow }): VNode {
   if (row.keys === undefined) return html`<span class="dim">–</span>`;
   return html`<a href=${linkTo("keys", { tenant: row.tenant, state: "all" })}
-    >${formatNumber(row.keys_active)} of ${formatNumber(row.keys)}</a
+    >${formatNumber(row.keys_active)} of ${formatNumber(row.keys)} keys</a
   >`;
 }
 
@@ -142,7 +142,7 @@ export function QuotaMeter({ row }: { row: TenantUsageRow }): VNode {
     </svg>
     <span class=${tone}>${formatPercent(share)}</span>
     <span class="dim small"
-      >${formatNumber(quota.used)} of ${formatNumber(quota.paid_reads_per_month)}</span
+      >${formatNumber(quota.used)} of ${formatNumber(quota.paid_reads_per_month)} reads</span
     >
   </div>`;
 }
