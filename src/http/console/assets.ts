@@ -12,8 +12,8 @@ import { fileURLToPath } from "node:url";
 export interface VendorFile {
   /** Below `vendor/`. */
   readonly name: string;
-  /** How a module names it; absent for style sheets. */
-  readonly specifier?: string;
+  /** How a module names it. */
+  readonly specifier: string;
   /** Files of packages, one after the other. */
   readonly files: readonly string[];
   /** Makes a module of scripts that are none. */
@@ -24,13 +24,6 @@ export const VENDOR_FILES: readonly VendorFile[] = [
   { name: "preact.mjs", specifier: "preact", files: ["preact/dist/preact.mjs"] },
   { name: "hooks.mjs", specifier: "preact/hooks", files: ["preact/hooks/dist/hooks.mjs"] },
   { name: "htm.mjs", specifier: "htm", files: ["htm/dist/htm.mjs"] },
-  {
-    name: "uplot.mjs",
-    specifier: "uplot",
-    // A third of the module that the package ships beside it.
-    files: ["uplot/dist/uPlot.iife.min.js"],
-    tail: "\nexport default uPlot;\n",
-  },
   {
     name: "d3-force.mjs",
     specifier: "d3-force",
@@ -45,7 +38,6 @@ export const VENDOR_FILES: readonly VendorFile[] = [
 export const { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } = globalThis.d3;
 `,
   },
-  { name: "uplot.css", files: ["uplot/dist/uPlot.min.css"] },
 ];
 
 export interface ConsoleAsset {
@@ -101,7 +93,6 @@ export class ConsoleAssets {
 <meta name="color-scheme" content="light dark">
 <title>TrustRank</title>
 <link rel="icon" href="${at}/console/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${at}/vendor/uplot.css">
 <link rel="stylesheet" href="${at}/console/console.css">
 <script type="module" src="${at}/console/main${SCRIPT_EXTENSION}"></script>
 </head>
