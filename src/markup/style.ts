@@ -41,10 +41,27 @@ nav ul { margin: 0; padding: 0; list-style: none; }
 nav li a { display: block; padding: 0.1rem 0; overflow-wrap: anywhere; }
 nav a { text-decoration: none; }
 main { padding: 1rem 2rem 4rem; max-width: 70rem; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-h3 { margin-top: 2rem; overflow-wrap: anywhere; }
+form { display: flex; flex-wrap: wrap; gap: 0.25rem 0.5rem; }
+form label { width: 100%; font-weight: 700; }
+form input { flex: 1; min-width: 0; }
+form :is(input, button) {
+  font: inherit;
+  color: inherit;
+  background: var(--shade);
+  border: 1px solid var(--soft);
+  border-radius: 0.25rem;
+  padding: 0.3rem 0.5rem;
+}
+h2, h3 { margin: 0; overflow-wrap: anywhere; }
+section > h3 { margin-top: 1.5rem; }
+summary { cursor: pointer; padding: 0.5rem 0; }
+summary :is(h2, h3) { display: inline; }
+summary h3 { font-size: 1rem; }
+.group { border-bottom: 1px solid var(--line); }
+section > details { border-top: 1px solid var(--line); padding-left: 1rem; }
+section, article { padding-bottom: 1rem; scroll-margin-top: 4rem; }
 h4 { margin: 1rem 0 0.25rem; }
-article:target > h3, tr:target { background: var(--shade); }
+article:target, tr:target { background: var(--shade); }
 small { color: var(--soft); }
 code, pre, .method { font-family: ui-monospace, monospace; font-size: 0.9em; }
 td:first-child > code:only-child { white-space: nowrap; }
@@ -60,8 +77,11 @@ td p { margin: 0.25rem 0; }
 .skip:focus { left: 0.5rem; top: 0.5rem; background: var(--ground); }
 @media (max-width: 50rem) {
   body { display: block; }
-  nav { position: static; height: 40vh; border-right: 0; border-bottom: 1px solid var(--line); }
+  nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); }
+  nav h2 { display: inline-block; margin: 0.25rem 1rem 0.25rem 0; }
+  nav ul { display: none; }
   main { padding: 1rem; }
+  section > details { padding-left: 0; }
 }
 @media print { nav { display: none; } body { display: block; } }
 `;

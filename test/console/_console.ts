@@ -219,7 +219,7 @@ async function findingsOf(page: Page): Promise<unknown[]> {
 function stickingOut(): string[] {
   const found: string[] = [];
   const isScrolled = (element: Element) =>
-    element.closest(".scroll, pre, .long, dialog, .skip, [hidden]") !== null;
+    element.closest(".scroll, .wide, pre, .long, dialog, .skip, [hidden]") !== null;
   for (const element of document.querySelectorAll("body *")) {
     const box = element.getBoundingClientRect();
     if (box.width === 0 || box.height === 0 || isScrolled(element)) continue;

@@ -3,7 +3,7 @@
 import { encodeMsgpack } from "../codec/msgpack.ts";
 import type { RouteDescription } from "../route-description.ts";
 import { buildOpenApiDocument } from "./document.ts";
-import { renderDocsPage } from "./page/page.ts";
+import { DocsPage } from "./page/page.ts";
 import type { OpenApiDocument } from "./page/shown.ts";
 import { DOCS_STYLE } from "../../markup/style.ts";
 
@@ -14,6 +14,7 @@ export class ApiDocumentation {
   #document: Record<string, unknown> | undefined = undefined;
   #json: Uint8Array | undefined = undefined;
   #msgpack: Uint8Array | undefined = undefined;
+  #page: DocsPage | undefined = undefined;
   #html: Uint8Array | undefined = undefined;
   #style: Uint8Array | undefined = undefined;
 
@@ -33,11 +34,11 @@ export class ApiDocumentation {
     return (this.#msgpack ??= encodeMsgpack(this.#buildDocumentOnce()));
   }
 
-  /** The page, UTF-8. */
-  get html(): Uint8Array {
-    return (this.#html ??= Buffer.from(
-      renderDocsPage(this.#buildDocumentOnce() as unknown as OpenApiDocument),
-    ));
+  /** The page, UTF-8, with those operations that have all words of `filter`; all of them without one. */
+  getHtml(filter: string | null): Uint8Array {
+    this.#page ??= new DocsPage(this.#buildDocumentOnce() as unknown as OpenApiDocument);
+    if (filter !== null && filter.trim() !== "") return Buffer.from(this.#page.render(filter));
+    return (this.#html ??= Buffer.from(this.#page.render()));
   }
 
   /** Its style sheet. */

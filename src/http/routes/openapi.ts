@@ -26,12 +26,17 @@ export const OPENAPI_ROUTES: readonly Route[] = [
     path: "/docs",
     summary: "This description as a page: no script, nothing from elsewhere",
     access: "none",
+    query: {
+      filter:
+        "Words that an operation must have in method, path, name, summary, group or scope; all operations when left out",
+    },
     responses: {
       200: { description: "The page", mediaType: "text/html", headers: PAGE_HEADERS },
     },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: ({ services, echoedId }) => buildDocsReply(echoedId, "text/html", services.pages.html),
+    handle: ({ services, query, echoedId }) =>
+      buildDocsReply(echoedId, "text/html", services.pages.getHtml(query.get("filter"))),
   },
   {
     name: "docs_style",
@@ -54,10 +59,10 @@ function handleOpenApiDocument({ services, replyFormat, echoedId }: Exchange): R
   return { status: 200, headers: buildDocsHeaders(MEDIA_TYPES[replyFormat], echoedId), body };
 }
 
-/** What a browser may do with the page: load its own style sheet. */
+/** What a browser may do with the page: load its own style sheet, and send its filter back. */
 const DOCS_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
-  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   "Referrer-Policy",
   "no-referrer",
   "X-Content-Type-Options",

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { renderDocsPage } from "../../../src/http/openapi/page/page.ts";
+import { DocsPage } from "../../../src/http/openapi/page/page.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/page/shown.ts";
 import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
 import { DOCS_STYLE } from "../../../src/markup/style.ts";
@@ -22,7 +22,7 @@ const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ];
 
@@ -62,6 +62,41 @@ describeServers("GET /docs", (service) => {
     expect(targets.filter((target) => !ids.has(target))).toEqual([]);
     const others = [...text.matchAll(/ (?:href|src)="([^#"][^"]*)"/g)].map(([, target]) => target);
     expect(new Set(others)).toEqual(new Set(["docs/style.css", "openapi.json"]));
+  });
+
+  it("keeps the operations that have all words of a filter, and says how many", async () => {
+    const shown = async (filter: string) => {
+      const { text } = await call(service, `/docs?filter=${encodeURIComponent(filter)}`, {
+        key: null,
+      });
+      return {
+        text,
+        names: [...text.matchAll(/<article id="op-([^"]+)"/g)].map(([, name]) => name!),
+      };
+    };
+    const { text, names } = await shown("post REVIEW");
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.length).toBeLessThan(ROUTES.length / 4);
+    const wanted = ROUTES.filter(
+      ({ method, path: place }) => method === "POST" && place.includes("/reviews"),
+    );
+    for (const { name } of wanted) expect(names).toContain(name);
+    expect(text).toContain(`${names.length} operations have “post REVIEW”`);
+    expect(text).toContain('value="post REVIEW"');
+    const single = await shown("policy zzz");
+    expect(single.names).toEqual([]);
+    expect(single.text).toContain("No operation has");
+    expect((await shown("  ")).names.length).toBe(ROUTES.length);
+    expect((await shown(`"><script>`)).text).not.toContain("<script>");
+  });
+
+  it("collapses every operation and message, and opens the few that a filter leaves", async () => {
+    const open = (text: string) => [...text.matchAll(/<details[^>]* open>/g)].length;
+    const { text } = await call(service, "/docs", { key: null });
+    expect(open(text)).toBe(0);
+    const found = await call(service, "/docs?filter=/openapi.json", { key: null });
+    // The group, and the operation in it.
+    expect(open(found.text)).toBe(2);
   });
 });
 
@@ -115,7 +150,8 @@ describe("the page", () => {
       responses: { 200: response },
       isSynchronous: true,
     };
-    return renderDocsPage(buildOpenApiDocument([route], HOSTILE) as unknown as OpenApiDocument);
+    const document = buildOpenApiDocument([route], HOSTILE) as unknown as OpenApiDocument;
+    return new DocsPage(document).render();
   };
 
   it("shows hostile text as text", () => {
@@ -128,12 +164,15 @@ describe("the page", () => {
       [...tag.replaceAll(/"[^"]*"/g, '""').matchAll(/ ([\w-]+)(?==)/g)].map(([, name]) => name!),
     );
     expect([...new Set(names)].toSorted()).toEqual(
-      ["aria-label", "charset", "class", "content", "href", "id", "lang", "name", "rel"].toSorted(),
+      "action aria-label charset class content for href id lang maxlength name placeholder rel role type value".split(
+        " ",
+      ),
     );
   });
 
   it("has no style, script or handler of its own in its markup, and its sheet loads nothing", () => {
-    const text = renderDocsPage(buildOpenApiDocument(ROUTES, "1") as unknown as OpenApiDocument);
+    const document = buildOpenApiDocument(ROUTES, "1") as unknown as OpenApiDocument;
+    const text = new DocsPage(document).render();
     expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:/i);
     expect(DOCS_STYLE).not.toMatch(/@import|url\(/);
   });
@@ -165,6 +204,18 @@ describe("in a browser", needs("chromium"), () => {
     expect(count).toBe(ROUTES.length);
     const style = "getComputedStyle(document.querySelector('table')).borderCollapse";
     expect(await page.evaluate(style)).toBe("collapse");
+  });
+
+  it("is a few screens tall, and a link to an operation opens it and its group", async () => {
+    const height = "document.documentElement.scrollHeight";
+    expect(await page.evaluate(height)).toBeLessThan(5000);
+    const isSeen = 'document.querySelector("#op-verify").checkVisibility()';
+    expect(await page.evaluate(isSeen)).toBe(false);
+    await page.evaluate('location.hash = "#op-verify"');
+    expect(await page.evaluate(isSeen)).toBe(true);
+    await page.evaluate('location.hash = "#schema-Problem"');
+    const message = 'document.querySelector("#schema-Problem").checkVisibility()';
+    expect(await page.evaluate(message)).toBe(true);
   });
 
   it("asks this service alone, and breaks no rule of its policy", async () => {

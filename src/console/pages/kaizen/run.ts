@@ -172,6 +172,12 @@ function SideCards({ numbers, findings }: SideProps): VNode {
 }
 
 const formatFigure = (value: number): string => formatNumber(value, 4);
+/** Name with its unit, member, and how its value is written. */
+const MEASURES = [
+  ["log-loss, nats per outcome", "log_loss", formatFigure],
+  ["AUC, 0.5 to 1", "auc", formatFigure],
+  ["calibration error", "calibration_error", (share: number) => formatPercent(share, 2)],
+] as const;
 
 function RunPlots({
   numbers,
@@ -181,21 +187,11 @@ function RunPlots({
   figures: RunSideChartData;
 }): VNode {
   const { champion, challenger, score_from: from, score_step: step } = figures;
-  const measures = [
-    ["log-loss, nats per outcome", champion.log_loss, challenger.log_loss, formatFigure],
-    ["AUC, 0.5 to 1", champion.auc, challenger.auc, formatFigure],
-    [
-      "calibration error",
-      champion.calibration_error,
-      challenger.calibration_error,
-      (share: number) => formatPercent(share, 2),
-    ],
-  ] as const;
   return html`<${Card} title="On outcomes that neither had seen">
     <${FactList}
-      facts=${measures.map(([name, old, fresh, say]) => [
+      facts=${MEASURES.map(([name, member, say]) => [
         name,
-        html`${say(old)} → <b>${say(fresh)}</b>`,
+        html`${say(champion[member])} → <b>${say(challenger[member])}</b>`,
       ])}
     />
     <${WeightsLegend} />

@@ -43,7 +43,6 @@ export function renderOperation(
   const body = buildExampleBody(requestBody?.content, components);
   const command = formatCurlCommand({ method, path, parameters, needsKey, ...body });
   return markup`<article id="${formatAnchor("op", operationId)}">
-<h3>${renderMethodBadge(method)} ${renderCode(path)}</h3>
 <p>${renderProse(summary)}. ${renderAccess(described)}</p>
 ${renderParameterTable(parameters)}${renderRequestBody(requestBody)}<h4>Example</h4>
 <pre>${command}</pre>

@@ -1,5 +1,6 @@
 // The OpenAPI document as one page of plain HTML: no script, one style sheet of its own, an anchor for
-// every operation and message. Whatever stands in the document comes out as text.
+// every operation and message. Operations and messages are collapsed; a browser that follows a link to an
+// anchor opens what holds it, which is why anchors are within. Whatever stands in the document comes out as text.
 import {
   formatAnchor,
   renderCode,
@@ -18,40 +19,98 @@ import {
 import { renderMessageLink, renderSchemaTable, renderSchemaType } from "./schema-table.ts";
 import type { OpenApiDocument, OpenApiHeader, OpenApiSchema } from "./shown.ts";
 
-/** The page; addresses in it are relative, so that it works behind a proxy's prefix too. */
-export function renderDocsPage(document: OpenApiDocument): string {
-  const { info, components } = document;
-  const families = groupOperationsByTag(document);
-  const problem = renderMessageLink({ $ref: "#/components/schemas/Problem" });
-  const style = markup`<link rel="stylesheet" href="docs/style.css">`;
-  const body = markup`<a class="skip" href="#operations">Skip to the operations</a>
+/** Characters of a filter that are read. */
+const FILTER_CHARS_MAX = 100;
+/** So many operations that fit a filter are shown open. */
+const OPENED_OPERATIONS = 3;
+
+interface RenderedOperation {
+  /** What a filter is searched in, in small letters. */
+  readonly text: string;
+  readonly link: Markup;
+  readonly summary: Markup;
+  readonly content: Markup;
+}
+
+interface RenderedGroup {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly RenderedOperation[];
+}
+
+/** The page of one document, whose parts are rendered once: a filter only chooses among them. */
+export class DocsPage {
+  readonly #info: OpenApiDocument["info"];
+  readonly #groups: readonly RenderedGroup[];
+  /** Problems, messages and headers. */
+  readonly #appendix: Markup;
+
+  constructor(document: OpenApiDocument) {
+    const { info, components } = document;
+    this.#info = info;
+    this.#groups = groupOperationsByTag(document).map((group) => ({
+      ...group,
+      operations: group.operations.map((each) => renderGroupedOperation(each, group, components)),
+    }));
+    this.#appendix = renderAppendix(components);
+  }
+
+  /**
+   * The page with those operations that have all words of `filter` in method, path, name, summary, group or scope.
+   * Addresses in it are relative, so that it works behind a proxy's prefix too.
+   */
+  render(filter = ""): string {
+    const { title, version, description } = this.#info;
+    const asked = filter.slice(0, FILTER_CHARS_MAX).trim();
+    const groups = filterGroups(this.#groups, asked);
+    const count = groups.reduce((sum, { operations }) => sum + operations.length, 0);
+    const style = markup`<link rel="stylesheet" href="docs/style.css">`;
+    const body = markup`<a class="skip" href="#operations">Skip to the operations</a>
 <nav aria-label="Contents">
-${families.map(renderGroupLinks)}<h2><a href="#problems">Problems</a></h2>
+${renderFilter(asked)}${groups.map(renderGroupLinks)}<h2><a href="#problems">Problems</a></h2>
 <h2><a href="#messages">Messages</a></h2>
 <h2><a href="#headers">Headers</a></h2>
 </nav>
 <main>
-<h1>${info.title} <small>${info.version}</small></h1>
-${info.description.split("\n\n").map((part) => markup`<p>${renderProse(part)}</p>\n`)}
+<h1>${title} <small>${version}</small></h1>
+${description.split("\n\n").map((part) => markup`<p>${renderProse(part)}</p>\n`)}
 <p>The same as <a href="openapi.json">OpenAPI 3.1</a>. In the examples <code>$BUREAU</code> is the
 address of this service and <code>$KEY</code> an API key.</p>
 <div id="operations">
-${families.map((family) => renderOperationGroup(family, components))}</div>
-<section id="problems">
-<h2>Problems</h2>
-<p>Every error is a ${problem} (RFC 9457).</p>
-${renderSharedResponses(components)}
-</section>
-<section id="messages">
-<h2>Messages</h2>
-${Object.entries(components.schemas).map(renderMessage)}</section>
-<section id="headers">
-<h2>Headers</h2>
-${renderHeaderTable("Of requests", "request", components.parameters)}
-${renderHeaderTable("Of answers", "response", components.headers)}
-</section>
+${asked === "" ? EMPTY_MARKUP : renderFilterResult(asked, count)}${groups.map((group) =>
+      renderOperationGroup(group, asked !== "", asked !== "" && count <= OPENED_OPERATIONS),
+    )}</div>
+${this.#appendix}
 </main>`;
-  return renderHtmlPage(`${info.title} API`, style, body);
+    return renderHtmlPage(`${title} API`, style, body);
+  }
+}
+
+function filterGroups(groups: readonly RenderedGroup[], filter: string): readonly RenderedGroup[] {
+  const words = filter.toLowerCase().split(/\s+/);
+  return groups
+    .map((group) => ({
+      ...group,
+      operations: group.operations.filter(({ text }) => words.every((word) => text.includes(word))),
+    }))
+    .filter(({ operations }) => operations.length > 0);
+}
+
+function renderFilter(filter: string): Markup {
+  return markup`<form role="search" action="docs">
+<label for="filter">Filter operations</label>
+<input type="search" id="filter" name="filter" value="${filter}" maxlength="${FILTER_CHARS_MAX}" placeholder="such as review, POST or admin">
+<button>Filter</button>
+</form>
+`;
+}
+
+function renderFilterResult(filter: string, count: number): Markup {
+  const found =
+    count === 0 ? "No operation has" : `${count} operation${count === 1 ? " has" : "s have"}`;
+  return markup`<p>${found} “${filter}” in method, path, name, summary, group or scope.
+<a href="docs">Show all</a></p>
+`;
 }
 
 interface OperationGroup {
@@ -80,38 +139,108 @@ function groupOperationsByTag({ paths, tags }: OpenApiDocument): OperationGroup[
   return [...named, ...others];
 }
 
-function renderGroupLinks({ name, operations }: OperationGroup): Markup {
-  const links = operations.map(({ method, path, described }) => {
-    const text = markup`${renderMethodBadge(method)} ${path}`;
-    return markup`<li><a href="#${formatAnchor("op", described.operationId)}">${text}</a></li>
-`;
-  });
+function renderGroupedOperation(
+  operation: PathOperation,
+  { name: group }: OperationGroup,
+  components: OpenApiDocument["components"],
+): RenderedOperation {
+  const { method, path, described } = operation;
+  const { operationId, summary, "x-required-scope": scope = "" } = described;
+  const badge = renderMethodBadge(method);
+  return {
+    text: [method, path, operationId, summary, group, scope].join(" ").toLowerCase(),
+    link: markup`<li><a href="#${formatAnchor("op", operationId)}">${badge} ${path}</a></li>
+`,
+    summary: markup`<h3>${badge} ${renderCode(path)}</h3> <small>${renderProse(summary)}</small>`,
+    content: renderOperation(operation, components),
+  };
+}
+
+function renderGroupLinks({ name, operations }: RenderedGroup): Markup {
   return markup`<h2><a href="#${formatAnchor("tag", name)}">${name}</a></h2>
 <ul>
-${links}</ul>
+${operations.map(({ link }) => link)}</ul>
 `;
 }
 
-function renderOperationGroup(
-  { name, description, operations }: OperationGroup,
-  components: OpenApiDocument["components"],
-): Markup {
-  return markup`<section id="${formatAnchor("tag", name)}">
-<h2>${name}</h2>
-<p>${renderProse(description)}</p>
-${operations.map((operation) => renderOperation(operation, components))}</section>
+interface Disclosure {
+  readonly summary: Markup;
+  readonly content: Markup;
+  readonly isOpen?: boolean;
+  readonly isGroup?: boolean;
+}
+
+function renderDisclosure({ summary, content, isOpen, isGroup }: Disclosure): Markup {
+  const kind = isGroup === true ? markup` class="group"` : EMPTY_MARKUP;
+  const state = isOpen === true ? markup` open` : EMPTY_MARKUP;
+  return markup`<details${kind}${state}><summary>${summary}</summary>
+${content}</details>
 `;
+}
+
+/** `isOpen`: the group is; `areOpen`: its operations are. */
+function renderOperationGroup(
+  { name, description, operations }: RenderedGroup,
+  isOpen: boolean,
+  areOpen: boolean,
+): Markup {
+  const count = `${operations.length} operation${operations.length === 1 ? "" : "s"}`;
+  return renderDisclosure({
+    isGroup: true,
+    isOpen,
+    summary: markup`<h2>${name}</h2> <small>${count}</small>`,
+    content: markup`<section id="${formatAnchor("tag", name)}">
+<p>${renderProse(description)}</p>
+${operations.map(({ summary, content }) => renderDisclosure({ summary, content, isOpen: areOpen }))}</section>
+`,
+  });
+}
+
+function renderAppendix(components: OpenApiDocument["components"]): Markup {
+  const problem = renderMessageLink({ $ref: "#/components/schemas/Problem" });
+  const messages = Object.entries(components.schemas);
+  const group = (title: string, note: string, content: Markup) =>
+    renderDisclosure({
+      isGroup: true,
+      summary: markup`<h2>${title}</h2> <small>${note}</small>`,
+      content,
+    });
+  return markup`${group(
+    "Problems",
+    "answers that operations share",
+    markup`<section id="problems">
+<p>Every error is a ${problem} (RFC 9457).</p>
+${renderSharedResponses(components)}
+</section>
+`,
+  )}${group(
+    "Messages",
+    `${messages.length} messages`,
+    markup`<section id="messages">
+${messages.map(renderMessage)}</section>
+`,
+  )}${group(
+    "Headers",
+    "of requests and answers",
+    markup`<section id="headers">
+${renderHeaderTable("Of requests", "request", components.parameters)}
+${renderHeaderTable("Of answers", "response", components.headers)}
+</section>
+`,
+  )}`;
 }
 
 function renderMessage([name, schema]: readonly [string, OpenApiSchema]): Markup {
   const { description } = schema;
   const said =
     description === undefined ? EMPTY_MARKUP : markup`<p>${renderProse(description)}</p>`;
-  return markup`<article id="${formatAnchor("schema", name)}">
-<h3>${name}</h3>
+  return renderDisclosure({
+    summary: markup`<h3>${name}</h3>`,
+    content: markup`<article id="${formatAnchor("schema", name)}">
 ${said}${renderSchemaTable(schema)}
 </article>
-`;
+`,
+  });
 }
 
 function renderHeaderTable(
