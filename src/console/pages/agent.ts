@@ -67,6 +67,7 @@ function DailyOutcomesChart({ days }: { days: readonly AgentDay[] }): VNode {
   ];
   return html`<${Chart}
     title="Outcomes by day"
+    unit="outcomes per day"
     at=${told.map(convertDayToSeconds)}
     lines=${lines}
     say=${formatNumber}
@@ -93,6 +94,7 @@ function DailyScoreChart({ days }: { days: readonly AgentDay[] }): VNode {
   };
   return html`<${Chart}
     title="Score by day"
+    unit="score, points"
     at=${days.map(convertDayToSeconds)}
     lines=${[line]}
     range=${SCORE_RANGE}

@@ -239,9 +239,10 @@ function AuditTrail({ value, parameters }: AuditTrailProps): VNode {
       html`<${Card} title="Events over time" span=${7}>
         <${Chart}
           title="Events over time"
+          unit="events"
           at=${value.times.map(({ at: time }) => time)}
           lines=${lines}
-          height=${150}
+          height=${190}
           say=${formatNumber}
         />
       <//>`

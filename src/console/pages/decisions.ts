@@ -128,13 +128,14 @@ function DecisionsOverTime({
     });
   return html`<${Chart}
     title="Decisions over time"
+    unit="decisions"
     at=${steps.map(({ at }) => at)}
     lines=${Object.entries(DISPOSITION_WORDS).map(([disposition, [label, color]]) => ({
       label,
       color,
       values: steps.map(({ counts: each }) => each?.[disposition as Disposition] ?? 0),
     }))}
-    height=${120}
+    height=${170}
     say=${formatNumber}
     onRange=${onRange}
   />`;

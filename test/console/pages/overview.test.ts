@@ -81,7 +81,7 @@ describe("Overview", needs("chromium"), () => {
     const { page } = await stage.visit("?range=15m");
     await page.getByRole("heading", { name: "Verdicts per second" }).waitFor();
     await expect.poll(() => page.getByLabel("time range").inputValue()).toBe("15m");
-    const denied = page.locator(".figure", { hasText: "denied" }).locator(".big");
+    const denied = page.locator(".figure", { hasText: "refused" }).locator(".big");
     const before = Number(await denied.textContent());
     const ask = { agent_id: "agent://nobody/unknown", action: "order.place", tool_level: "L3" };
     await stage.ask("POST", "/v1/trust/verify", { ...ask, context: {} });
@@ -95,7 +95,7 @@ describe("Overview", needs("chromium"), () => {
   it("shows what a minute of requests came to", async () => {
     const { page, expectSound } = await stage.visit("?range=1m");
     const allowed = await sendRequests(stage);
-    const shown = page.locator(".figure", { hasText: "let through" }).locator(".big");
+    const shown = page.locator(".figure", { hasText: "allowed" }).locator(".big");
     const sum = async () => Number((await shown.textContent())?.replaceAll(",", ""));
     await expect.poll(sum, { timeout: WAIT_MS_MAX }).toBeGreaterThanOrEqual(Math.min(allowed, 20));
     await expectSound("overview");

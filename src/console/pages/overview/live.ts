@@ -55,8 +55,12 @@ interface LiveContentProps {
 function LiveContent({ series, span, choice }: LiveContentProps): VNode {
   const at = series.at.map((time) => Date.parse(time) / 1000);
   const lines = [
-    { label: "let through", color: "allow", values: computeRatesPerSecond(series, "let_through") },
-    { label: "denied", color: "deny", values: computeRatesPerSecond(series, "denied") },
+    { label: "allowed", color: "allow", values: computeRatesPerSecond(series, "let_through") },
+    {
+      label: "step-up, person or refused",
+      color: "accent",
+      values: computeRatesPerSecond(series, "denied"),
+    },
   ];
   return html`<${LiveMetrics} series=${series} span=${span} />
     <${Grid}>
@@ -90,15 +94,14 @@ function LiveMetrics({ series, span }: { series: SecondSeries; span: number }): 
   const since = series.at[0];
   return html`<${MetricTiles}>
     <${MetricTile}
-      label="let through"
+      label="allowed"
       tone="allow"
       value=${formatNumber(sum(series.let_through))}
       note=${note}
       href=${linkTo("decisions", { effective: "allow", since })}
     />
     <${MetricTile}
-      label="denied"
-      tone="deny"
+      label="step-up, person or refused"
       value=${formatNumber(sum(series.denied))}
       note=${note}
       href=${linkTo("decisions", { effective: "deny", since })}
