@@ -56,6 +56,7 @@ h2, h3 { margin: 0; overflow-wrap: anywhere; }
 section > h3 { margin-top: 1.5rem; }
 summary { cursor: pointer; padding: 0.5rem 0; }
 summary :is(h2, h3) { display: inline; }
+summary h2 { font-size: 1.25rem; }
 summary h3 { font-size: 1rem; }
 .group { border-bottom: 1px solid var(--line); }
 section > details { border-top: 1px solid var(--line); padding-left: 1rem; }

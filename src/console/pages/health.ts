@@ -26,7 +26,10 @@ const COLUMNS: readonly Column<HealthPart>[] = [
     cell: ({ name, href }) => (href === undefined ? name : html`<a href=${href}>${name}</a>`),
   },
   { label: "state", cell: ({ state }) => html`<${Tag} word=${state} tone=${TONES[state]} />` },
-  { label: "what it says", cell: ({ says }) => html`<${UntrustedText} text=${says} />` },
+  {
+    label: "what it says",
+    cell: ({ says }) => html`<span class="sentence"><${UntrustedText} text=${says} /></span>`,
+  },
   {
     label: "what to do",
     cell: ({ alert }) =>

@@ -10,7 +10,7 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Empty } from "../parts/notices.ts";
 import { Card, Page, Grid } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { AgentLink, AnswerTag, DISPOSITION_WORDS, Time } from "../parts/words.ts";
+import { AgentLink, AnswerTag, DISPOSITION_WORDS, shortenName, Time } from "../parts/words.ts";
 import { LiveCharts } from "./overview/live.ts";
 import { usePolledData } from "../use-data.ts";
 import { type Bar, Bars } from "../parts/bars.ts";
@@ -31,6 +31,11 @@ interface MinuteRow {
 
 type MinuteReply = Readonly<Record<Disposition, number>> & Pick<MinuteRow, "at">;
 
+interface DeniedAgentRow {
+  readonly agent: string;
+  readonly denials: number;
+}
+
 const COUNTS_EVERY_MS = 30_000;
 const MINUTE_SEC = 60;
 /** Minutes that are drawn at least, so that the first decisions are not all there is to see. */
@@ -40,6 +45,9 @@ const REASONS_SQL = `SELECT nullif(log_reason, '') AS reason, if(coalesce(log_re
 count(*)::INTEGER AS denials FROM decisions
 WHERE effective = 'deny' AND evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 8`;
+const AGENTS_SQL = `SELECT subject AS agent, count(*)::INTEGER AS denials FROM decisions
+WHERE effective = 'deny' AND evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY
+GROUP BY 1 ORDER BY 2 DESC LIMIT 4`;
 const MINUTES_SQL = `SELECT epoch(date_trunc('minute', evaluated_at))::INTEGER AS at,
 ${Object.keys(DISPOSITION_WORDS)
   .map((name) => `(count(*) FILTER (disposition = '${name}'))::INTEGER AS ${name}`)
@@ -48,11 +56,12 @@ FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1
 
 function RecentCharts(): VNode {
   const { value, error, reload } = usePolledData(async (signal) => {
-    const [reasons, minutes] = await Promise.all([
+    const [reasons, agents, minutes] = await Promise.all([
       querySql<DenialReasonRow>(REASONS_SQL, signal),
+      querySql<DeniedAgentRow>(AGENTS_SQL, signal),
       querySql<MinuteReply>(MINUTES_SQL, signal),
     ]);
-    return { reasons, minutes: minutes.map((counts) => ({ at: counts.at, counts })) };
+    return { reasons, agents, minutes: minutes.map((counts) => ({ at: counts.at, counts })) };
   }, COUNTS_EVERY_MS);
   if (value === undefined) {
     if (error === undefined) return html`<${Loading} />`;
@@ -63,10 +72,20 @@ function RecentCharts(): VNode {
       <${Card} title="Decisions per minute, last 24 h" span=${7}>
         <${DecisionsByMinute} minutes=${value.minutes} />
       <//>
-      <${Card} title="Denials by reason, last 24 h" span=${5}>
-        <${Bars} bars=${value.reasons.map(buildReasonBar)} empty="No denials in the last day." />
+      <${Card} title="Held or refused, last 24 h" span=${5}>
+        <h3>by reason, decisions</h3>
+        <${Bars} bars=${value.reasons.map(buildReasonBar)} empty=${NO_DENIALS} />
+        <h3>by agent, decisions</h3>
+        <${Bars} bars=${value.agents.map(buildAgentBar)} empty=${NO_DENIALS} />
       <//>
     <//>`;
+}
+
+const NO_DENIALS = "Everything was allowed in the last day.";
+
+function buildAgentBar({ agent, denials }: DeniedAgentRow): Bar {
+  const href = linkTo("decisions", { agent, effective: "deny", range: "24h" });
+  return { label: shortenName(agent), value: denials, href };
 }
 
 function buildReasonBar({ reason, decision, denials }: DenialReasonRow): Bar {
@@ -215,15 +234,22 @@ const COLUMNS: readonly Column<LoggedLeg>[] = [
       >`,
   },
   { label: "answer", cell: renderAnswer },
-  { label: "score, points", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
+  {
+    label: "score, points",
+    isNumber: true,
+    isExtra: true,
+    cell: (row) => formatNumber(row.internal_score),
+  },
   {
     label: "risk of failure",
     isNumber: true,
+    isExtra: true,
     cell: (row) => formatPercent(row.failure_probability),
   },
   {
     label: "reasons",
     isLong: true,
+    isExtra: true,
     cell: (row) => html`<span class="dim">${row.reason_codes.join(", ")}</span>`,
   },
 ];

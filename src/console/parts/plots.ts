@@ -6,8 +6,9 @@ import { createAxis, createLinearAxis } from "./axis.ts";
 import { type PlotArea, type PlotAxis, PlotFrame } from "./plot-frame.ts";
 
 const HEIGHT = 280;
-/** Px between two labels at least. */
-const TICK_PX = 44;
+/** Px between two labels at least, of an axis of x and of y. */
+const X_TICK_PX = 44;
+const Y_TICK_PX = 34;
 const SHARE_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1];
 /** Those that have room on a short axis. */
 const SHARE_TICKS_FEW = [0, 0.05, 0.2, 0.5, 1];
@@ -24,7 +25,7 @@ export function createRootShareAxis(length: number): PlotAxis {
 
 /** Shares from 0 to at least `most`. */
 export function createShareAxis(most: number, length: number): PlotAxis {
-  const steps = Math.max(2, Math.floor(length / TICK_PX));
+  const steps = Math.max(2, Math.floor(length / Y_TICK_PX));
   const axis = createLinearAxis({ range: [0, most], steps });
   return { axis, labels: axis.ticks.map((tick) => formatPercent(tick)) };
 }
@@ -110,7 +111,7 @@ export function ScoreDistribution(props: DistributionProps): VNode {
   const most = Math.max(...champion, ...challenger, 1e-9);
   const createScoreAxis = (length: number): PlotAxis => {
     const range = [from, from + step * champion.length] as const;
-    const steps = Math.floor(length / TICK_PX);
+    const steps = Math.floor(length / X_TICK_PX);
     const axis = createLinearAxis({ range, steps, isWhole: true, isFixed: true });
     return { axis, labels: axis.ticks.map((tick) => formatNumber(tick)) };
   };

@@ -57,7 +57,7 @@ function LiveContent({ series, span, choice }: LiveContentProps): VNode {
   const lines = [
     { label: "allowed", color: "allow", values: computeRatesPerSecond(series, "let_through") },
     {
-      label: "step-up, person or refused",
+      label: "held (step-up, person) or refused",
       color: "accent",
       values: computeRatesPerSecond(series, "denied"),
     },
@@ -88,7 +88,7 @@ function LiveContent({ series, span, choice }: LiveContentProps): VNode {
 const formatRate = (value: number): string => formatNumber(value, 1);
 
 function LiveMetrics({ series, span }: { series: SecondSeries; span: number }): VNode {
-  const note = `verdicts in the last ${formatDuration(span * 1000)}`;
+  const note = `verdicts, last ${formatDuration(span * 1000)}`;
   const sum = (values: readonly (number | null)[]) =>
     values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const since = series.at[0];
@@ -101,15 +101,15 @@ function LiveMetrics({ series, span }: { series: SecondSeries; span: number }): 
       href=${linkTo("decisions", { effective: "allow", since })}
     />
     <${MetricTile}
-      label="step-up, person or refused"
+      label="held or refused"
       value=${formatNumber(sum(series.denied))}
       note=${note}
       href=${linkTo("decisions", { effective: "deny", since })}
     />
     <${MetricTile}
-      label="response time, p99"
+      label="p99 response"
       value=${formatDuration(findNewestValue(series.p99_ms))}
-      note="99 of 100 take less, newest second"
+      note="99 of 100 are faster"
     />
     <${MetricTile}
       label="SQL is behind"
@@ -176,7 +176,7 @@ export function CurrentCounts(): VNode {
     <${MetricTile}
       label="open reviews"
       value=${formatNumber(open)}
-      note="cases that wait for a person"
+      note="cases for a person"
       tone=${(open ?? 0) > 0 ? "warn" : undefined}
       href=${linkTo("reviews")}
     />

@@ -94,7 +94,9 @@ export function AmountsCard({ live, check }: AmountsCardProps): VNode {
         amounts in ${describeUnitOfAccount()}.
       <//>`
     }
-    <${Table} label="amounts in force" columns=${columns} rows=${ROWS} />
+    <div class="stacked">
+      <${Table} label="amounts in force" columns=${columns} rows=${ROWS} />
+    </div>
     <p class="dim small">${describeUnit(inForce.unit)}</p>
   <//>`;
 }

@@ -74,7 +74,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
           empty="No agent would be treated otherwise here (agents are listed at L2 and L3)."
         />
       <//>
-      <${Card} title="By level" span=${7}>
+      <${Card} title="By level">
         <${Table}
           label="back-test by level"
           columns=${listRowColumns(describeUnitOfAccount())}
@@ -83,7 +83,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
             .toSorted((one, other) => one.level.localeCompare(other.level))}
         />
       <//>
-      <${Card} title="Rules that held back, by outcomes" span=${5}>
+      <${Card} title="Rules that held back, by outcomes">
         <${Table}
           label="rules that held back"
           columns=${REASON_COLUMNS}
@@ -101,12 +101,11 @@ function BacktestSummary(props: {
   readonly durationMs: number | undefined;
 }): VNode {
   const { findings, durationMs } = props;
+  const { outcomes, good, bad, first_at: first, last_at: last } = findings;
+  const counts = `${formatNumber(outcomes)} outcomes judged again (${formatNumber(good)} good, ${formatNumber(bad)} bad), settled`;
   return html`<p class="dim small">
-    ${formatNumber(findings.outcomes)} outcomes judged again (${formatNumber(findings.good)}
-    good,${" "} ${formatNumber(findings.bad)} bad), settled
-    <${Time} at=${findings.first_at} as="full" /> to${" "}
-    <${Time} at=${findings.last_at} as="full" />${describeUnvouched(findings)};${" "}
-    ${formatDuration(durationMs)}
+    ${counts} <${Time} at=${first} as="full" /> to <${Time} at=${last} as="full" />
+    ${`${describeUnvouched(findings)}; took ${formatDuration(durationMs)}`}
   </p>`;
 }
 

@@ -67,7 +67,7 @@ export function BacktestMoneyCards({ findings }: { findings: BacktestFindings })
       </p>
     <//>
     <${Card} title="If one number were another">
-      <div class="plots">
+      <div class="plots pairs">
         ${curves.flatMap((curve) => [
           html`<${MoneyCurve}
             curve=${curve}
