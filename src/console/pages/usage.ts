@@ -180,8 +180,6 @@ WHERE day BETWEEN '${from}' AND '${to}' AND ${column} > 0 ORDER BY day DESC, ${c
   return linkTo("sql", { q });
 }
 
-const describeDays = ({ from, to }: UsageDays): string => `reads, ${from} to ${to}`;
-
 function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: UsageDays }): VNode {
   const sum = sumCounts(rows);
   const near = rows.filter((row) => isTenantShown(row, "near")).length;
@@ -190,7 +188,7 @@ function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: U
     <${MetricTile}
       label="paid reads"
       value=${formatNumber(sum.paid_reads)}
-      note=${describeDays(days)}
+      note="reads in this time"
       href=${linkToUsageRows(days, "paid_reads")}
     />
     <${MetricTile}
@@ -214,7 +212,7 @@ function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: U
     <${MetricTile}
       label="quotas nearly used"
       value=${formatNumber(near)}
-      note="quotas used to 80 % or more"
+      note="80 % or more used"
       tone=${near > 0 ? "warn" : undefined}
       href=${linkTo("usage", { show: "near" })}
     />

@@ -54,6 +54,8 @@ const Y_TICK_PX = 34;
 /** Part of the axis that a range must cover: less is a click. */
 const RANGE_SHARE_MIN = 0.01;
 const HOUR_SEC = 3600;
+/** Axes that are longer show days alone. */
+const TIME_OF_DAY_SEC_MAX = 6 * 86_400;
 
 export function Chart(props: ChartProps): VNode {
   const { title, at, lines, limits = [], say = (value) => formatNumber(value, 2) } = props;
@@ -97,9 +99,10 @@ interface ChartPlotProps extends ChartProps {
 
 function ChartPlot(props: ChartPlotProps): VNode {
   const { title, at, lines, limits = [], height = HEIGHT, unit = "", isTime = true } = props;
-  const { hovered, onHover, onRange, xUnit = isTime ? "your local time" : "" } = props;
+  const { hovered, onHover, onRange } = props;
   const [drawn, setDrawn] = useState<readonly [number, number] | undefined>(undefined);
   const ends = computeEnds(props);
+  const { xUnit = isTime ? nameTimeAxis(ends) : "" } = props;
   const onPointer = (event: PointerEvent, value: number) => {
     const isOver = ["pointerleave", "pointercancel"].includes(event.type);
     onHover(isOver ? undefined : findNearestIndex(at, value));
@@ -138,6 +141,10 @@ function ChartPlot(props: ChartPlotProps): VNode {
     draw=${draw}
     onPointer=${onPointer}
   />`;
+}
+
+function nameTimeAxis([first, last]: readonly [number, number]): string {
+  return last - first > TIME_OF_DAY_SEC_MAX ? "day" : "your local time";
 }
 
 /** First and last value of the axis of x; a single point lies in its middle. */

@@ -117,7 +117,8 @@ function TimeChart({ answer, numeric }: { answer: SqlAnswer; numeric: readonly n
     }));
     return { at: points.map(({ at }) => at), lines };
   }, [answer]);
-  return html`<${Chart} title=${`Answer by ${columns[0]!.name}`} ...${drawn} />`;
+  const unit = drawn.lines.map(({ label }) => label).join(", ");
+  return html`<${Chart} title=${`Answer by ${columns[0]!.name}`} unit=${unit} ...${drawn} />`;
 }
 
 /** Epoch seconds of a day or an instant, which are UTC where they name no zone. */
