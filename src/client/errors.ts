@@ -105,8 +105,13 @@ export class TrustGateError extends Error {
   readonly reasons: readonly string[];
   readonly status = 403;
 
+  /**
+   * `message` also says why a callback failed, for logs; `reasons` and `response`, which callers and models
+   * see, do not.
+   */
   constructor(detail: string, verdict?: RefusingVerdict, cause?: unknown) {
-    super(detail, { cause });
+    const hasReason = verdict === undefined && cause instanceof Error && cause.message !== "";
+    super(hasReason ? `${detail}: ${cause.message}` : detail, { cause });
     this.name = "TrustGateError";
     this.verdict = verdict;
     this.decision = verdict?.decision ?? "refuse";
@@ -132,6 +137,30 @@ export function createGateError(
 ): TrustGateError {
   const because = verdict.reasons.length === 0 ? "" : `: ${verdict.reasons.join("; ")}`;
   return new TrustGateError(`${verdict.decision} for \`${agentId}\`${because}`, verdict);
+}
+
+/**
+ * One line: the code, then the members at fault, or the detail where the service named none.
+ * `nameMember` turns the JSON pointer of a member into the name that the reader knows it by.
+ */
+export function describeError(
+  { code, message, errors }: TrustRankError,
+  nameMember: (pointer: string) => string = (pointer) => pointer,
+): string {
+  const members = errors.map(({ pointer, detail }) =>
+    pointer === "" ? detail : `${nameMember(pointer)}: ${detail}`,
+  );
+  return `${code}: ${members.length === 0 ? message : members.join("; ")}`;
+}
+
+/**
+ * Why there is no verdict, for a person or a model. What the service refused as wrong is told with its
+ * members, since the asker can mend it; of anything else only the code.
+ */
+export function describeMissingVerdict(error: Error): string {
+  if (!(error instanceof TrustRankError)) return "no trust verdict (the policy failed)";
+  const { code, status = 500 } = error;
+  return `no trust verdict (${status < 500 ? describeError(error) : code})`;
 }
 
 /** Any thrown value as a TrustRankError; one that is already passes unchanged. */

@@ -4,7 +4,7 @@
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { HandshakeVerdict, TrustRankClient } from "../client.ts";
 import { requireClient } from "../default-client.ts";
-import { TrustGateError, TrustRankError } from "../errors.ts";
+import { describeMissingVerdict, TrustGateError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
 import { type ActionVerdict, askActionVerdict } from "./action-verdict.ts";
@@ -43,6 +43,11 @@ export interface ToolDecision {
   readonly action: "run" | "park" | "deny";
   readonly reason: string;
   readonly verdict: ActionVerdict | HandshakeVerdict | undefined;
+  /**
+   * The fault that denied the call where there is no verdict, for logs: its message may hold what a callback
+   * threw, which `cause` keeps, or the service's detail.
+   */
+  readonly error?: Error | undefined;
   /** The agent whose record the result goes on: the one scored, or the handshake's other party. */
   readonly subject?: string | undefined;
   /** The value at risk, as the question stated it; undefined where it stated none. */
@@ -215,7 +220,8 @@ function createApprovalPolicy(
   };
   const policy = async (call: ToolCall): Promise<ToolDecision> => {
     const decision = await answer(call).catch((thrown: unknown): ToolDecision => {
-      return { action: "deny", reason: describeThrown(thrown), verdict: undefined };
+      const error = convertToError(thrown);
+      return { action: "deny", reason: describeFault(error), verdict: undefined, error };
     });
     record.put(call, decision);
     callSafely((made: ToolDecision) => options.onDecision?.(made, call), decision);
@@ -249,11 +255,16 @@ async function selectAction(
   return passage === "marked" || !isSensitive(toolLevel) ? "run" : "park";
 }
 
-/** One line for a person or a model: the failure, without the service's internals. */
-function describeThrown(thrown: unknown): string {
-  if (thrown instanceof TrustGateError) return thrown.message;
-  if (thrown instanceof TrustRankError) return `no trust verdict (${thrown.code})`;
-  return "no trust verdict (the policy failed)";
+function convertToError(thrown: unknown): Error {
+  return thrown instanceof Error
+    ? thrown
+    : new TrustGateError("the policy failed", undefined, thrown);
+}
+
+/** One line for a person or a model: the failure, without what callbacks and the network say. */
+function describeFault(error: Error): string {
+  if (error instanceof TrustGateError) return error.reasons.join("; ");
+  return describeMissingVerdict(error);
 }
 
 /** `<domain>.<operation>` of a tool call; a tool's name may hold characters that an action may not. */
@@ -264,11 +275,11 @@ function formatToolAction(toolName: string): string {
 
 function readPrincipal(call: ToolCall): string {
   if (call.principalId !== undefined) return call.principalId;
-  throw new TypeError("the session has no principal: pass `agentId`");
+  throw new TrustGateError("the session has no principal: pass `agentId`");
 }
 
 function readStringMember(input: unknown, name: string): string {
   const value = typeof input === "object" && input !== null ? Reflect.get(input, name) : undefined;
   if (typeof value === "string") return value;
-  throw new TypeError(`the input has no \`${name}\``);
+  throw new TrustGateError(`the input has no \`${name}\``);
 }

@@ -67,11 +67,15 @@ export function assertOptions(options: object, rules: Readonly<Record<string, Op
   }
 }
 
-/** Calls a user's callback; one that throws is a refusal, never a skipped check. */
+/**
+ * Calls a user's callback; one that throws is a refusal, never a skipped check.
+ * @throws TrustGateError whose `cause` is what the callback threw.
+ */
 export function callOrThrowGateError<Value>(name: string, callback: () => Value): Value {
   try {
     return callback();
   } catch (cause) {
+    if (cause instanceof TrustGateError) throw cause;
     throw new TrustGateError(`callback \`${name}\` failed`, undefined, cause);
   }
 }

@@ -3,7 +3,12 @@
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
 import { requireClient } from "../default-client.ts";
-import { createGateError, TrustGateError, TrustRankError } from "../errors.ts";
+import {
+  createGateError,
+  describeMissingVerdict,
+  TrustGateError,
+  TrustRankError,
+} from "../errors.ts";
 import type { TrustGateway } from "../gateway/gateway.ts";
 import type { AnyVerdict, GatewayAnswer } from "../ruling.ts";
 import {
@@ -78,9 +83,10 @@ const RULES: Readonly<Record<keyof TrustGateOptions<object, unknown>, OptionRule
 /** There is no verdict, so all are refused: thrown by the gate with a ready 503. */
 export class TrustGateUnavailableError extends TrustRankError {
   constructor(cause: TrustRankError) {
-    super(cause.code, `no trust verdict (${cause.code})`, {
+    super(cause.code, describeMissingVerdict(cause), {
       status: 503,
       retryAfterMs: cause.retryAfterMs,
+      errors: cause.errors,
       cause,
     });
     this.name = "TrustGateUnavailableError";
@@ -90,7 +96,8 @@ export class TrustGateUnavailableError extends TrustRankError {
   get response(): Response {
     const retryAfterSec = Math.max(1, Math.ceil((this.retryAfterMs ?? 0) / 1000));
     const headers = { "Retry-After": String(retryAfterSec), "Cache-Control": "no-store" };
-    const body = { error: this.message, code: this.code };
+    // The detail is the asking program's to mend, not its caller's.
+    const body = { error: `no trust verdict (${this.code})`, code: this.code };
     return Response.json(body, { status: 503, headers });
   }
 }

@@ -7,6 +7,7 @@ import {
   type ToolDecision,
 } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
+import { TrustGateError } from "../../../src/client/errors.ts";
 import {
   type EveApprovalStatus,
   mutualHandshakeApproval,
@@ -149,6 +150,51 @@ describe("the gate is total", () => {
     const decision = await cases[name]!();
     expect(decision.action).toBe("deny");
     expect(decision.reason).toMatch(/^[a-z`].*[^.]$/);
+  });
+
+  it("keeps the cause for its observer, and from the model", async () => {
+    const errors: (Error | undefined)[] = [];
+    const onDecision = ({ error }: ToolDecision) => void errors.push(error);
+    const own = { stakes, client, onDecision };
+    const throwing = new RangeError("no agent in row 5 of vault");
+    const agentId = (): never => {
+      throw throwing;
+    };
+    const decision = await checkApproval({ ...own, agentId })(call("connect"));
+    expect(decision.reason).toBe("callback `agentId` failed");
+    expect(errors).toEqual([decision.error]);
+    expect(decision.error).toBeInstanceOf(TrustGateError);
+    expect(decision.error).toMatchObject({
+      message: "callback `agentId` failed: no agent in row 5 of vault",
+      cause: throwing,
+      reasons: ["callback `agentId` failed"],
+    });
+  });
+
+  it("says what its defaults lack", async () => {
+    const anonymous = { toolName: "t", input: { to: "x" }, callId: "1" };
+    const by = await checkApproval({ client })(anonymous);
+    expect(by.reason).toBe("the session has no principal: pass `agentId`");
+    const both = await handshakeApproval({ client, stakes: () => 5 })(anonymous);
+    expect(both.reason).toBe("the input has no `counterparty`");
+  });
+
+  it("says what the service finds wrong with the question, by member", async () => {
+    const wrong = { ...call("connect"), principalId: "agent://no" };
+    const decision = await checkApproval({ stakes, client })(wrong);
+    expect(decision.reason).toMatch(
+      /^no trust verdict \(invalid_request: \/agent_id: must be [^;]+\)$/,
+    );
+    expect(decision.error).toMatchObject({
+      code: "invalid_request",
+      errors: [{ pointer: "/agent_id" }],
+    });
+  });
+
+  it("says of an outage no more than its code", async () => {
+    const decision = await checkApproval({ stakes, client: down })(call("connect"));
+    expect(decision.reason).toBe("no trust verdict (unreachable)");
+    expect(decision.error).toMatchObject({ code: "unreachable" });
   });
 
   it("tells an observer that throws as well as one that does not", async () => {

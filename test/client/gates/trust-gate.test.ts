@@ -62,6 +62,26 @@ describe("trustGate", () => {
     ]);
   });
 
+  it("keeps a fault's cause for its own log, and out of the response", async () => {
+    const agentId = (): never => {
+      throw new RangeError("no agent in row 5 of vault");
+    };
+    const thrown = await rejection(trustGate(inner, { client, agentId })(request("connect")));
+    expect(thrown).toMatchObject({
+      message: "callback `agentId` failed: no agent in row 5 of vault",
+    });
+    expect(await (thrown as TrustGateError).response.json()).toMatchObject({
+      reasons: ["callback `agentId` failed"],
+    });
+    const wrong = trustGate(inner, { client, agentId: () => "agent://no" })(request("connect"));
+    const unavailable = (await rejection(wrong)) as TrustGateUnavailableError;
+    expect(unavailable.message).toMatch(/\(invalid_request: \/agent_id: must be /);
+    expect(await unavailable.response.json()).toEqual({
+      error: "no trust verdict (invalid_request)",
+      code: "invalid_request",
+    });
+  });
+
   it("asks at the level, the stakes and the action that it is given", async () => {
     const gate = trustGate(inner, {
       client,
