@@ -11,11 +11,11 @@ import {
   isLegacyRequest,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { TrustRankError } from "../client/errors.ts";
+import { describeError, TrustRankError } from "../client/errors.ts";
 import { type FetchLike, callGlobalFetch } from "../client/runtime.ts";
 import { createRequestSender } from "../client/nodes/fail-over.ts";
 import type { SendOptions, RequestSender } from "../client/transport.ts";
-import { MCP_RESOURCES, listTools } from "./tools.ts";
+import { MCP_RESOURCES, listTools, type McpTool } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
 export interface McpOptions {
@@ -75,7 +75,10 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
       const structuredContent = value as Record<string, unknown>;
       return { content: [{ type: "text", text }], structuredContent };
     } catch (error) {
-      return { isError: true, content: [{ type: "text", text: describeServiceError(error) }] };
+      return {
+        isError: true,
+        content: [{ type: "text", text: describeServiceError(error, tool) }],
+      };
     }
   });
   server.setRequestHandler("resources/list", () => ({
@@ -98,11 +101,13 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
   return server;
 }
 
-/** The service's own words, with the members at fault, for a model to mend its question. */
-function describeServiceError(error: unknown): string {
+/** The service's own words, with the arguments at fault by their names, for a model to mend its question. */
+function describeServiceError(error: unknown, tool?: McpTool): string {
   if (!(error instanceof TrustRankError)) return "the question failed";
-  const where = error.errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
-  return `${error.code}: ${error.message}${where === "" ? "" : ` (${where})`}`;
+  return describeError(error, (pointer) => {
+    const [name = "", ...rest] = pointer.slice(1).split("/");
+    return [tool?.argumentNames?.[name] ?? name, ...rest].join("/");
+  });
 }
 
 /** Serves one client on standard input and output until it hangs up. */

@@ -17,6 +17,8 @@ export interface McpTool {
   readonly inputSchema: { readonly type: "object"; readonly [keyword: string]: unknown };
   /** False: it writes evidence, and is offered where the operator allows that alone. */
   readonly isReadOnly: boolean;
+  /** Arguments that the service knows by another name, by that name. */
+  readonly argumentNames?: Readonly<Record<string, string>>;
   /**
    * Asks the service; resolves with its document.
    * @throws TrustRankError with the service's code, detail and the members at fault.
@@ -61,6 +63,7 @@ const checkAgentTool: McpTool = {
     additionalProperties: false,
   },
   isReadOnly: true,
+  argumentNames: { subject: "agent_id" },
   call: (service, { agent_id: subject, ...rest }) =>
     postToService(service, "/v1/check", { subject, ...rest }),
 };

@@ -123,7 +123,13 @@ describe("over HTTP", () => {
     const client = await overHttp();
     const wrong = await call(client, "check_agent", { agent_id: "agent://no", stakes: -1 });
     expect(wrong.isError).toBe(true);
-    expect(wrong.content[0]!.text).toMatch(/\/subject: .*\/stakes: /);
+    // Each member once, by the name that the model gave it.
+    const textOf = ({ content }: Called) => content[0]!.text;
+    expect(textOf(wrong)).toMatch(/^invalid_request: agent_id: .*`; stakes: must be 0 to \d+$/);
+    const unknown = await call(client, "explain_agent", { agent_id: "agent://no" });
+    expect(textOf(unknown)).toMatch(/^invalid_parameter: agent identifier must be [^;]+$/);
+    const half = await call(client, "handshake", { initiator: "agent://acme/x", stakes: 1 });
+    expect(textOf(half)).toMatch(/^invalid_request: counterparty: [^;]+$/);
     await client.close();
     const stranger = await overHttp("tr_live_nobody");
     const refused = await call(stranger, "check_agent", { agent_id: SELLER, stakes: 5 });
