@@ -33,6 +33,8 @@ export interface Service {
   readonly bureau: Bureau;
   /** What was reported, as the ledger got it. */
   readonly appended: Reported[];
+  /** A further key of the same tenant. */
+  createKey(scopes: ("score:read" | "outcomes:write")[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -72,6 +74,7 @@ export async function startTestService(): Promise<Service> {
     port: server.port,
     bureau,
     appended,
+    createKey: async (own) => (await keyring.create({ tenant: "acme", scopes: own })).key,
     async stop() {
       await server.close(1000);
       await rm(dataDir, { recursive: true, force: true });

@@ -1,11 +1,14 @@
 // Delivery queue for reports: bounded, never makes its caller wait and never throws. Sends waiting
 // items together, drops and counts items that do not fit, and retries items after transient
-// failures.
-import { convertToTrustRankError, type TrustRankError } from "../errors.ts";
+// failures. A lost item is told to `onDrop`, or said once at warning level.
+import { convertToTrustRankError, describeError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 import { pause } from "../runtime.ts";
+import { LossWarnings } from "./loss-warnings.ts";
 
 export interface DeliveryOptions<Item> {
+  /** An item in words, for warnings: `an outcome`. */
+  readonly itemName: string;
   /**
    * Sends a few items together; one result each, in order: undefined when accepted, else the
    * reason. A rejection is the result of them all.
@@ -22,7 +25,7 @@ export interface DeliveryOptions<Item> {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Called for every dropped item. */
+  /** Called for every dropped item, in place of the warnings. */
   readonly onDrop?: ((drop: DroppedItem<Item>) => void) | undefined;
 }
 
@@ -34,6 +37,12 @@ export interface DroppedItem<Item> {
   readonly error?: TrustRankError;
 }
 
+const DROP_REASONS: Readonly<Record<DroppedItem<unknown>["why"], string>> = {
+  queue_full: "the queue is full",
+  refused: "the service refused it",
+  attempts_used_up: "all attempts failed",
+  no_time_left: "the flush ran out of time",
+};
 const QUEUED_MAX = 1000;
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 200;
@@ -46,6 +55,7 @@ export class DeliveryQueue<Item> {
   readonly #waiting: Item[] = [];
   #worker: Promise<void> | undefined;
   #stop = new AbortController();
+  readonly #warnings = new LossWarnings();
 
   constructor(delivery: DeliveryOptions<Item>) {
     this.#options = delivery;
@@ -118,8 +128,10 @@ export class DeliveryQueue<Item> {
     const again: FailedItem<Item>[] = [];
     for (const [index, { item }] of items.entries()) {
       const error = results[index];
-      if (error === undefined) this.counts.sent += 1;
-      else if (error.isTransient || error.code === "aborted") again.push({ item, error });
+      if (error === undefined) {
+        this.counts.sent += 1;
+        this.#warnings.recordSuccess();
+      } else if (error.isTransient || error.code === "aborted") again.push({ item, error });
       else this.#drop({ item, why: "refused", error });
     }
     return again;
@@ -145,7 +157,12 @@ export class DeliveryQueue<Item> {
 
   #drop(drop: DroppedItem<Item>): void {
     this.counts.dropped += 1;
-    callSafely(this.#options.onDrop, drop);
+    const { onDrop, itemName } = this.#options;
+    if (onDrop !== undefined) return callSafely(onDrop, drop);
+    const { why, error } = drop;
+    const detail = error === undefined ? "" : ` (${describeError(error)})`;
+    const text = `${itemName} was not delivered: ${DROP_REASONS[why]}${detail}; more of the same are only counted`;
+    this.#warnings.warn(`${why} ${error?.code ?? ""}`, text);
   }
 }
 

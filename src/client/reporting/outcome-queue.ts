@@ -18,7 +18,7 @@ export interface OutcomeQueueOptions {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Called for every dropped outcome; for logs. */
+  /** Called for every dropped outcome, in place of a warning once for each cause. */
   readonly onDrop?: ((drop: OutcomeDrop) => void | Promise<void>) | undefined;
 }
 
@@ -38,12 +38,13 @@ export class OutcomeQueue extends DeliveryQueue<OutcomeRequest> {
     const { client, onDrop, ...limits } = options;
     super({
       ...limits,
+      itemName: "an outcome",
       togetherMax: BATCH_ITEMS_MAX,
       async send(outcomes, signal) {
         const results = await client().reportOutcomes(outcomes, { signal });
         return results.map(({ error }) => error);
       },
-      onDrop: ({ item: outcome, ...drop }) => callSafely(onDrop, { outcome, ...drop }),
+      onDrop: onDrop && (({ item: outcome, ...drop }) => callSafely(onDrop, { outcome, ...drop })),
     });
   }
 

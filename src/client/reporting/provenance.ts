@@ -27,7 +27,7 @@ export interface ProvenanceQueueOptions {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Called for every dropped record; for logs. */
+  /** Called for every dropped record, in place of a warning once for each cause. */
   readonly onDrop?: ((drop: ProvenanceDrop) => void | Promise<void>) | undefined;
 }
 
@@ -51,6 +51,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
     const { client, onDrop, ...limits } = options;
     super({
       ...limits,
+      itemName: "a provenance record",
       togetherMax: CONCURRENT_RECORDS_MAX,
       send: (records, signal) =>
         Promise.all(
@@ -63,7 +64,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
             }
           }),
         ),
-      onDrop: ({ item: record, ...drop }) => callSafely(onDrop, { record, ...drop }),
+      onDrop: onDrop && (({ item: record, ...drop }) => callSafely(onDrop, { record, ...drop })),
     });
   }
 }
