@@ -21,8 +21,8 @@ const report = outcomeReport({
   client,
   // Whom the outcome is about, what was at stake, which decision it settles: as the policy asked.
   policy,
-  // Ours to know: an error of the bank in between is not the seller's.
-  isAgentFault: ({ error }) => !(error instanceof TypeError),
+  // Ours to know: an error of the bank in between is not the seller's. Stored, and not scored.
+  isAgentFault: ({ error }) => (error instanceof TypeError ? false : undefined),
   onDrop: ({ why, error }) => console.error("not reported:", why, error?.code),
 });
 
@@ -41,4 +41,4 @@ const decision = await policy({ toolName: "order", input });
 report({ toolName: "order", input, decision, error: new TypeError("fetch failed") });
 
 await report.queue.flush(5000);
-console.log(report.queue.counts, report.skipped);
+console.log(report.queue.counts, report.skipped.faultUnknown);

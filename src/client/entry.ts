@@ -46,7 +46,8 @@ export {
   outcomeReport,
   type OutcomeReportOptions,
 } from "./reporting/outcome-report.ts";
-export type { ToolEnd } from "./reporting/tool-end.ts";
+export type { SkippedCall, SkippedCounts } from "./reporting/skipped-calls.ts";
+export { AgentFaultError, type ToolEnd } from "./reporting/tool-end.ts";
 export { type AnswerProvenance, protectRoute, type ProtectOptions } from "./gateway/protect.ts";
 export {
   contentHash,

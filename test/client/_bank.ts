@@ -2,8 +2,12 @@
 // reporting, with counters of tool calls, reads and reports.
 import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { type OutcomeReport, outcomeReport } from "../../src/client/reporting/outcome-report.ts";
-import type { ToolEnd } from "../../src/client/reporting/tool-end.ts";
+import {
+  type OutcomeReport,
+  outcomeReport,
+  type OutcomeReportOptions,
+} from "../../src/client/reporting/outcome-report.ts";
+import { AgentFaultError, type ToolEnd } from "../../src/client/reporting/tool-end.ts";
 import { type Reported, type Service, startTestService } from "./_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 
@@ -16,13 +20,22 @@ export interface Transfer {
 
 export const schema = {
   type: "object" as const,
-  properties: { counterparty: { type: "string" as const }, amount: { type: "number" as const } },
+  properties: { counterparty: { type: "string" as const }, amount: { type: "integer" as const } },
   required: ["counterparty", "amount"],
   additionalProperties: false as const,
 };
 
 /** How the bank behaves when it is called; `flaky` throws the first time. */
-export type Behaviour = "returns" | "throws" | "flaky" | "error value" | "hangs";
+export type Behaviour =
+  | "returns"
+  | "throws"
+  | "throws the agent's fault"
+  | "throws another's fault"
+  | "flaky"
+  | "error value"
+  | "invalid output"
+  | "hangs"
+  | "times out";
 
 /** One per suite; `open` starts each test afresh. */
 export class Bank {
@@ -60,7 +73,7 @@ export class Bank {
     return this.#service.stop();
   }
 
-  open(): { policy: ApprovalPolicy; report: OutcomeReport } {
+  open(options: OutcomeReportOptions = {}): { policy: ApprovalPolicy; report: OutcomeReport } {
     this.ran = [];
     this.reads = 0;
     this.decided = [];
@@ -75,11 +88,12 @@ export class Bank {
       stakes: ({ amount }) => amount,
       onDecision: ({ verdict }) => void this.decided.push(verdict?.request_id ?? "none"),
     });
-    const isAgentFault = () => false;
     // The agent that was decided on; outcomes of the reserved ones are refused.
     const subject = (end: ToolEnd) =>
       (end.decision ?? policy.decisionOn?.(end))?.subject?.replace("://test/", "://shop/");
-    return { policy, report: outcomeReport({ client, policy, subject, isAgentFault }) };
+    // Silent: what is not reported is counted.
+    const onSkip = () => undefined;
+    return { policy, report: outcomeReport({ client, policy, subject, onSkip, ...options }) };
   }
 
   /** The tool. */
@@ -91,8 +105,16 @@ export class Bank {
         return "sent";
       case "error value":
         return this.errorValue;
+      case "invalid output":
+        return { structuredContent: { sent: "yes" }, content: [] };
       case "hangs":
         return await aborted(signal);
+      case "times out":
+        return await aborted(AbortSignal.timeout(1));
+      case "throws the agent's fault":
+        throw new AgentFaultError("the seller has sent nothing");
+      case "throws another's fault":
+        throw Object.assign(new Error("the bank is closed"), { agentFault: false });
       case "flaky":
         if (!isFirst) return "sent";
     }
@@ -112,8 +134,6 @@ export class Bank {
 function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal === undefined) throw new Error("this framework hands on no signal");
-    signal.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")), {
-      once: true,
-    });
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
 }

@@ -8,6 +8,7 @@ import { METRICS } from "../../src/http/metrics/metric-values.ts";
 import type { MetricDescription } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { RouteAccess } from "../../src/http/route-description.ts";
+import { renderRailTable } from "../client/adapters/_rail-table.ts";
 import { listSections, renderLines } from "../spec/_lines.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -32,6 +33,7 @@ export const GENERATED: readonly GeneratedPage[] = [
   { path: "docs/reference/api.md", made: routesTable },
   { path: "docs/operate/attacks.md", made: attacksTable },
   { path: "docs/reference/metrics.md", made: metricsTable },
+  { path: "docs/reference/rail.md", made: renderRailTable },
 ];
 
 /** Text of a page of the tree. */

@@ -28,25 +28,27 @@ export interface MastraToolHooks {
 
 /**
  * An agent's tool hooks: refused calls do not proceed; with `report`, calls that ran are reported.
- * Mastra calls the second hook for arguments that did not fit the tool's schema too; those are not.
+ * Mastra calls the second hook for arguments that did not fit the tool's schema too; those are not. A result that
+ * does not fit it counts as a throw.
  */
 export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): MastraToolHooks {
   return {
     async beforeToolCall({ toolName, input }) {
       const { action, reason } = await policy({ toolName, input });
-      return action === "deny"
-        ? { proceed: false, output: { error: `refused: ${reason}` } }
-        : undefined;
+      if (action !== "deny") return undefined;
+      report?.skip("refused", toolName);
+      return { proceed: false, output: { error: `refused: ${reason}` } };
     },
-    afterToolCall({ toolName, input, output, error }) {
-      if (report === undefined) return;
-      if (isInputValidationError(output)) {
-        report.skipped.notRun += 1;
+    afterToolCall({ toolName, input, output, error, context }) {
+      const invalid = readValidationError(output);
+      if (invalid !== undefined && !invalid.startsWith("Tool output")) {
+        report?.skip("notRun", toolName);
         return;
       }
       const decision = policy.decisionOn?.({ toolName, input });
-      const end = { toolName, input, decision };
-      report(error === undefined ? { ...end, output } : { ...end, error });
+      const end = { toolName, input, decision, signal: readSignal(context) };
+      const thrown = error ?? (invalid === undefined ? undefined : new Error(invalid));
+      report?.(thrown === undefined ? { ...end, output } : { ...end, error: thrown });
     },
   };
 }
@@ -61,14 +63,15 @@ export function mastraApproval(
   };
 }
 
-/** Mastra answers such a call by a value, in the tool's place. */
-function isInputValidationError(output: unknown): boolean {
-  if (typeof output !== "object" || output === null) return false;
+/** Mastra answers what does not fit a schema by a value, in the tool's place: the message of that value. */
+function readValidationError(output: unknown): string | undefined {
+  if (typeof output !== "object" || output === null) return undefined;
   const { error, message, validationErrors } = output as Record<string, unknown>;
-  return (
-    error === true &&
-    validationErrors !== undefined &&
-    typeof message === "string" &&
-    message.startsWith("Tool input validation failed")
-  );
+  const isOne = error === true && validationErrors !== undefined && typeof message === "string";
+  return isOne && / validation failed/.test(message) ? message : undefined;
+}
+
+function readSignal(context: unknown): AbortSignal | undefined {
+  const { abortSignal } = (context ?? {}) as { abortSignal?: unknown };
+  return abortSignal instanceof AbortSignal ? abortSignal : undefined;
 }

@@ -2,8 +2,8 @@
 // reporting behind it. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
-import { isErrorValue } from "../reporting/tool-end.ts";
-import { type McpRefusal, refusal } from "./mcp.ts";
+import { isErrorValue, type ToolEnd } from "../reporting/tool-end.ts";
+import { buildRefusal, type McpRefusal } from "./mcp.ts";
 
 /** Members read of a `tools/call` request. */
 export interface McpToolRequest {
@@ -25,6 +25,9 @@ export interface McpCallOptions {
 const NOT_RUN_CODES: ReadonlySet<unknown> = new Set([-32_700, -32_600, -32_601, -32_602]);
 /** Codes of the SDK's own: connection closed, timed out. Nobody knows whether the tool ran. */
 const UNKNOWN_RESULT_CODES: ReadonlySet<unknown> = new Set([-32_000, -32_001]);
+/** What the SDK's server and client say of a result that does not fit the tool's output schema. */
+const INVALID_OUTPUT =
+  /^(?:MCP error -?\d+: )?(?:Output validation error|Structured content |Failed to validate structured content|Tool .+ has an output schema)/;
 
 /**
  * `callTool` of a client behind the gate: `mcpCallTool((...args) => client.callTool(...args), …)`.
@@ -43,24 +46,48 @@ export function mcpCallTool<Request extends McpToolRequest, Rest extends unknown
     };
     const decision = await policy(call);
     const { action, reason } = decision;
-    if (action === "deny") return refusal(`refused: ${reason}`);
-    if (action === "park" && !(await requestApproval(options, request, reason))) {
-      return refusal(`not sent: a person must approve first (${reason})`);
+    if (
+      action === "deny" ||
+      (action === "park" && !(await requestApproval(options, request, reason)))
+    ) {
+      report?.skip("refused", request.name);
+      return buildRefusal(decision, "not sent");
     }
+    const end = { ...call, decision, signal: findSignal(rest) };
     let output: Result;
     try {
       output = await callTool(request, ...rest);
     } catch (error) {
-      const code: unknown = (error as { code?: unknown } | null)?.code;
-      if (NOT_RUN_CODES.has(code)) countSkipped(report, "notRun");
-      else if (UNKNOWN_RESULT_CODES.has(code)) countSkipped(report, "unfinished");
-      else report?.({ ...call, decision, error });
+      if (report !== undefined) reportThrow(report, end, error);
       throw error;
     }
-    if (isErrorValue(output) && isInvalidParamsResult(output)) countSkipped(report, "notRun");
-    else report?.({ ...call, decision, output });
+    if (report !== undefined) reportResult(report, end, output);
     return output;
   };
+}
+
+/** What the SDK throws: the server's refusal of the request, its own verdict on the result, or a lost answer. */
+function reportThrow(report: OutcomeReport, end: ToolEnd, error: unknown): void {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const isCut = end.signal?.aborted === true || UNKNOWN_RESULT_CODES.has(code);
+  if (isCut) report.skip("unfinished", end.toolName);
+  // The same codes as for arguments that do not fit, but the tool has run.
+  else if (NOT_RUN_CODES.has(code) && !INVALID_OUTPUT.test(String(message)))
+    report.skip("notRun", end.toolName);
+  else report({ ...end, error });
+}
+
+/** Servers of the SDK answer by a result what does not fit a schema, and names without a tool. */
+function reportResult(report: OutcomeReport, end: ToolEnd, output: unknown): void {
+  const text = isErrorValue(output) ? readFirstText(output) : "";
+  if (!text.startsWith("MCP error -32602")) report({ ...end, output });
+  else if (INVALID_OUTPUT.test(text)) report({ ...end, error: new Error(text) });
+  else report.skip("notRun", end.toolName);
+}
+
+function findSignal(rest: readonly unknown[]): AbortSignal | undefined {
+  const signals = rest.map((each) => (each as { signal?: unknown } | null | undefined)?.signal);
+  return signals.find((signal) => signal instanceof AbortSignal);
 }
 
 async function requestApproval(
@@ -75,14 +102,9 @@ async function requestApproval(
   }
 }
 
-function countSkipped(report: OutcomeReport | undefined, why: "notRun" | "unfinished"): void {
-  if (report !== undefined) report.skipped[why] += 1;
-}
-
-/** Servers of the SDK answer arguments that do not fit, and names without a tool, by a result. */
-function isInvalidParamsResult(output: unknown): boolean {
+function readFirstText(output: unknown): string {
   const { content } = output as { content?: unknown };
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   const text: unknown = (first as { text?: unknown } | undefined)?.text;
-  return typeof text === "string" && text.startsWith("MCP error -32602");
+  return typeof text === "string" ? text : "";
 }

@@ -1,6 +1,8 @@
 // Adapter for the MCP SDK's server: a token verifier with the inbound gate behind it, and a tool
-// handler with the outbound gate in front of it and outcome reporting behind it. Typed by structure; nothing is imported.
-import type { AnyInput, ApprovalPolicy } from "../gates/approval.ts";
+// handler with the outbound gate in front of it and outcome reporting behind it. The SDK checks a result against
+// the tool's output schema after the handler, so that this report does not see it. Typed by structure; nothing
+// is imported.
+import type { AnyInput, ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { TrustGateError } from "../errors.ts";
 import { trustGate, type TrustGateOptions } from "../gates/trust-gate.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
@@ -46,7 +48,9 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
         return (await gated(token)) as Info;
       } catch (thrown) {
         if (thrown instanceof TrustGateError && forbidden !== undefined) {
-          throw forbidden(thrown.message);
+          // Without a verdict the message holds what a callback threw.
+          const { verdict, message, reasons } = thrown;
+          throw forbidden(verdict === undefined ? reasons.join("; ") : message);
         }
         throw thrown;
       }
@@ -93,18 +97,19 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
     const call = { toolName, input: args, conversationId };
     const decision = await policy({ ...call, principalId: authInfo?.clientId, signal });
     const { action, reason } = decision;
-    if (action === "deny") return refusal(`refused: ${reason}`);
-    if (action === "park" && !(await elicitApproval(options, reason))) {
-      return refusal(`not run: a person must approve first (${reason})`);
+    if (action === "deny" || (action === "park" && !(await elicitApproval(options, reason)))) {
+      report?.skip("refused", toolName);
+      return buildRefusal(decision, "not run");
     }
+    const end = { ...call, decision, signal };
     let output: Result;
     try {
       output = await handler(args, extra);
     } catch (error) {
-      report?.({ ...call, decision, error });
+      report?.({ ...end, error });
       throw error;
     }
-    report?.({ ...call, decision, output });
+    report?.({ ...end, output });
     return output;
   };
 }
@@ -122,7 +127,12 @@ async function elicitApproval(
   }
 }
 
-/** The result that says why a tool was not run. */
-export function refusal(text: string): McpRefusal {
-  return { isError: true, content: [{ type: "text", text }] };
+/** The result that says why a tool was not run; `what` says so of a call that waits for a person. */
+export function buildRefusal(
+  { action, reason }: ToolDecision,
+  what: "not run" | "not sent",
+): McpRefusal {
+  const why =
+    action === "deny" ? `refused: ${reason}` : `${what}: a person must approve first (${reason})`;
+  return { isError: true, content: [{ type: "text", text: why }] };
 }

@@ -76,8 +76,9 @@ export function openAiExecute<Input, Result>(
 ): (input: Input, runContext?: unknown, details?: unknown) => Promise<Result> {
   const { toolName, report } = options;
   return async (input, runContext, details) => {
-    const { callId, arguments: text } = readToolCall(details);
+    const { callId, arguments: text, signal } = readToolDetails(details);
     const end = {
+      signal,
       toolName,
       callId,
       conversationId: findOrCreateConversationId(runContext),
@@ -96,11 +97,19 @@ export function openAiExecute<Input, Result>(
   };
 }
 
-function readToolCall(details: unknown): { callId?: string; arguments?: string } {
+function readToolDetails(details: unknown): {
+  callId?: string;
+  arguments?: string;
+  signal?: AbortSignal;
+} {
   if (typeof details !== "object" || details === null) return {};
-  const { toolCall } = details as { toolCall?: Partial<OpenAiToolCall> };
+  const { toolCall, signal } = details as {
+    toolCall?: Partial<OpenAiToolCall>;
+    signal?: unknown;
+  };
   const { callId, arguments: text } = toolCall ?? {};
   return {
+    ...(signal instanceof AbortSignal ? { signal } : {}),
     ...(typeof callId === "string" ? { callId } : {}),
     ...(typeof text === "string" ? { arguments: text } : {}),
   };

@@ -34,6 +34,9 @@ export type PoliciesByTool<Tools> = {
   readonly [Name in keyof Tools]?: ApprovalPolicy<ToolInput<Tools[Name]>> | "run";
 };
 
+/** The decision on a tool that needs no policy. */
+const RUN = decideWithoutVerdict("run", "the tool needs no verdict");
+
 /**
  * One policy that asks the called tool's own; `tools` are the framework's, by the names that the
  * model calls them by. A tool that is not listed is denied: forgotten is not allowed.
@@ -51,13 +54,11 @@ export function approvalByTool<Tools extends Readonly<Record<string, unknown>>>(
     const policy = byName.get(call.toolName);
     if (policy === undefined)
       return decideWithoutVerdict("deny", `no policy for the tool \`${call.toolName}\``);
-    return policy === "run"
-      ? decideWithoutVerdict("run", "the tool needs no verdict")
-      : policy(call);
+    return policy === "run" ? RUN : policy(call);
   };
   const decisionOn = (call: CallIdentity) => {
     const policy = byName.get(call.toolName);
-    return typeof policy === "function" ? policy.decisionOn?.(call) : undefined;
+    return policy === "run" ? RUN : policy?.decisionOn?.(call);
   };
   return Object.assign(decide, { decisionOn });
 }

@@ -7,6 +7,9 @@ import type { TrustRankClient } from "../client.ts";
 import { requireClient } from "../default-client.ts";
 import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
+import { hasVerdict, readReporter } from "./outcome-report.ts";
+import { type SkipCallback, SkippedCalls, type SkippedCounts } from "./skipped-calls.ts";
+import { isErrorValue } from "./tool-end.ts";
 
 /** The members read of an `action.result` event; the frameworks' own have more. */
 export interface ActionResultEvent {
@@ -25,25 +28,33 @@ export interface OutcomeHookOptions {
   /**
    * The policy that lets the calls through (`approval.policy` of eve's): the agent and the stakes it
    * asked about are the outcome's, and the outcome names the decision it settles. The event holds no
-   * input: calls are known by session, id and name.
+   * input: calls are known by session, id and name. A result that it did not decide on is reported only where
+   * `tools` names the tool: else a session would earn trust by loading skills.
    */
   readonly policy?: ApprovalPolicy;
+  /** Tools without a gate whose results are reported too. */
+  readonly tools?: readonly string[];
   /**
-   * The agent judged by the result; default: the one that the decision was about, else the session's
-   * principal. Undefined: not reported.
+   * The agent judged by the result; default: the one that the decision was about, for one of `tools` the
+   * session's principal. Undefined: not reported. Without `policy` and `tools` it is asked about every result.
    */
   readonly subject?: (event: ActionResultEvent, context: unknown) => string | undefined;
   /** The reporter; default: the client's own `agentId`. */
   readonly reporter?: string;
   /** The value that was at risk; default: that of the decision, else 0. */
   readonly stakes?: (event: ActionResultEvent, context: unknown) => number;
-  /** False when the tool or the network failed and not the agent: stored, not folded. */
-  readonly isAgentFault?: (event: ActionResultEvent) => boolean;
+  /**
+   * Whether a failure was the agent's; false: stored, not folded. Without it, or where it returns undefined, a
+   * call that failed is not reported: the event does not say who failed.
+   */
+  readonly isAgentFault?: (event: ActionResultEvent) => boolean | undefined;
   /** SPEC §2.6: `counterparty` is the write rail's grade. */
   readonly grade?: Grade;
   readonly queuedMax?: number;
-  /** Called for every dropped outcome. */
+  /** Called for every dropped outcome, in place of a warning once for each cause. */
   readonly onDrop?: (drop: OutcomeDrop) => void | Promise<void>;
+  /** Called for every result that is not reported, in place of a warning where it is likely a mistake. */
+  readonly onSkip?: SkipCallback;
 }
 
 /** The hook, its queue, and counts of unreported results. */
@@ -52,8 +63,7 @@ export interface OutcomeHook {
     readonly "action.result": (event: ActionResultEvent, context?: unknown) => void;
   };
   readonly queue: OutcomeQueue;
-  /** Results that are no outcomes: refusals of a gate, and results without a subject. */
-  readonly skipped: { rejected: number; unattributed: number };
+  readonly skipped: SkippedCounts;
 }
 
 /**
@@ -66,21 +76,22 @@ export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
     queuedMax: options.queuedMax,
     onDrop: options.onDrop,
   });
-  const skipped = { rejected: 0, unattributed: 0 };
+  const skipped = new SkippedCalls(options.onSkip);
   return {
     queue,
-    skipped,
+    skipped: skipped.counts,
     events: {
       "action.result": (event, context) => {
+        let toolName = "";
         try {
-          // `rejected` is a gate's own refusal: the agent did nothing that could fail.
-          if (event.data.status !== "completed" && event.data.status !== "failed") {
-            skipped.rejected += 1;
-            return;
-          }
-          queue.offer(buildHookOutcome(event, context, options));
-        } catch {
-          skipped.unattributed += 1;
+          toolName = readToolName(event) ?? readTextAtPath(event.data.result, ["kind"]) ?? "";
+          const outcome = buildHookOutcome(event, context, options);
+          // eve's own tools have no gate: one line says so, not one for each of them.
+          if (outcome === "undecided") skipped.addUndecided(toolName, "undecided");
+          else if (typeof outcome === "string") skipped.add({ why: outcome, toolName });
+          else queue.offer(outcome);
+        } catch (thrown) {
+          skipped.addUnattributed(toolName, thrown);
         }
       },
     },
@@ -91,29 +102,47 @@ function buildHookOutcome(
   event: ActionResultEvent,
   context: unknown,
   options: OutcomeHookOptions,
-): OutcomeRequest {
+): OutcomeRequest | keyof SkippedCounts {
+  const { status, result } = event.data;
+  // `rejected` is a gate's own refusal: the agent did nothing that could fail.
+  if (status !== "completed" && status !== "failed") return "refused";
   const decision = findSettledDecision(event, context, options.policy);
+  const isDecided = decision !== undefined && hasVerdict(decision);
+  if (!isDecided && !isNamedByOptions(event, options)) return "undecided";
+  if (decision?.action === "deny") return "refused";
   const subject =
     options.subject === undefined
       ? (decision?.subject ?? readPrincipalId(context))
       : options.subject(event, context);
-  const reporter = options.reporter ?? requireClient(options.client).agentId;
-  if (subject === undefined || reporter === undefined) throw new TypeError("nobody to report on");
-  const isSuccess = event.data.status === "completed";
+  if (subject === undefined) return "unattributed";
+  const isErrorOutput = isErrorValue((result as { output?: unknown } | null)?.output);
+  const hasFailed = status === "failed" || isErrorOutput;
+  const fault = hasFailed ? options.isAgentFault?.(event) : undefined;
+  if (status === "failed" && fault === undefined) return "faultUnknown";
   const outcome: OutcomeRequest = {
     subject,
-    reporter,
-    outcome: isSuccess ? 1 : 0,
+    reporter: readReporter(options),
+    outcome: hasFailed ? 0 : 1,
     stakes: options.stakes?.(event, context) ?? decision?.stakes ?? 0,
     grade: options.grade ?? "counterparty",
     id: buildOutcomeId(event, readSessionId(context)),
   };
   const requestId = decision?.verdict?.request_id;
   if (requestId !== undefined) outcome.request_id = requestId;
-  if (!isSuccess && options.isAgentFault !== undefined) {
-    outcome.agent_fault = options.isAgentFault(event);
-  }
+  if (fault !== undefined) outcome.agent_fault = fault;
   return outcome;
+}
+
+function isNamedByOptions(
+  event: ActionResultEvent,
+  { policy, tools, subject }: OutcomeHookOptions,
+): boolean {
+  if (tools?.includes(readToolName(event) ?? "") === true) return true;
+  return policy === undefined && tools === undefined && subject !== undefined;
+}
+
+function readToolName({ data }: ActionResultEvent): string | undefined {
+  return readTextAtPath(data.result, ["toolName"]);
 }
 
 function findSettledDecision(
@@ -121,8 +150,9 @@ function findSettledDecision(
   context: unknown,
   policy: ApprovalPolicy | undefined,
 ): ToolDecision | undefined {
-  const { callId, toolName } = (data.result ?? {}) as { callId?: unknown; toolName?: unknown };
-  if (typeof callId !== "string" || typeof toolName !== "string") return undefined;
+  const callId = readTextAtPath(data.result, ["callId"]);
+  const toolName = readTextAtPath(data.result, ["toolName"]);
+  if (callId === undefined || toolName === undefined) return undefined;
   return policy?.decisionOn?.({ toolName, callId, conversationId: readSessionId(context) });
 }
 

@@ -14,6 +14,8 @@ export interface ToolEnd<Input = AnyInput> {
   readonly conversationId?: string | undefined;
   readonly output?: unknown;
   readonly error?: unknown;
+  /** Of the caller: what throws after its abort was cut short. */
+  readonly signal?: AbortSignal | undefined;
   /** The decision that let it through, where the rail is the gate as well. */
   readonly decision?: ToolDecision | undefined;
 }
@@ -23,14 +25,27 @@ export function hasThrown(end: ToolEnd): boolean {
   return Object.hasOwn(end, "error") && end.error !== undefined;
 }
 
+/** An error that says whose fault it is: a failure of the agent that the outcome is about. */
+export class AgentFaultError extends Error {
+  override readonly name = "AgentFaultError";
+  readonly agentFault = true;
+}
+
+/** Names of errors of an abort and of `AbortSignal.timeout`. */
+const CUT_SHORT_NAMES: ReadonlySet<unknown> = new Set(["AbortError", "TimeoutError"]);
+
 /**
- * Cancelled by its caller, or parked by the framework from inside the tool: nobody knows what would
- * have come of it.
+ * What a throw says of itself. `unfinished`: cancelled by its caller, out of time, or parked by the framework
+ * from inside the tool, so nobody knows what would have come of it. True or false: the member `agentFault` of
+ * the error, or of the cause that it wraps. Undefined: nothing.
  */
-export function isUnfinished(end: ToolEnd): boolean {
-  return listErrorCauses(end.error).some(
-    ({ name, is_bubble_up: isBubbleUp }) => name === "AbortError" || isBubbleUp === true,
-  );
+export function readThrow({ error, signal }: ToolEnd): "unfinished" | boolean | undefined {
+  if (signal?.aborted === true) return "unfinished";
+  for (const { agentFault, name, is_bubble_up: isBubbleUp } of listErrorCauses(error)) {
+    if (typeof agentFault === "boolean") return agentFault;
+    if (CUT_SHORT_NAMES.has(name) || isBubbleUp === true) return "unfinished";
+  }
+  return undefined;
 }
 
 /**
@@ -46,6 +61,7 @@ export function isErrorValue(output: unknown): boolean {
 interface ErrorLike {
   readonly name?: unknown;
   readonly is_bubble_up?: unknown;
+  readonly agentFault?: unknown;
   readonly "~brand"?: unknown;
   readonly cause?: unknown;
 }

@@ -11,7 +11,7 @@ import { type ApprovalPolicy, handshakeApproval } from "../../../src/client/gate
 import { TrustRankClient } from "../../../src/client/client.ts";
 import type { OutcomeReport } from "../../../src/client/reporting/outcome-report.ts";
 import { agent, Bank, schema, type Transfer } from "../_bank.ts";
-import { holdsTheRailContract, type RailCall } from "./_rail.ts";
+import { holdsTheRailContract, PLAIN_CALL, type RailCall } from "./_rail.ts";
 
 let bank: Bank;
 beforeAll(async () => {
@@ -25,14 +25,14 @@ const usage = {
 };
 
 /** Calls the tool so many times, one after the other under one id, then is done. */
-function model(input: object, calls = 1) {
+function model(input: object, calls = 1, toolName = "transfer") {
   let left = calls;
   const contentOf = () => {
     left -= 1;
     const call = {
       type: "tool-call" as const,
       toolCallId: bank.callId,
-      toolName: "transfer",
+      toolName,
       input: JSON.stringify(input),
     };
     return left >= 0 ? [call] : [{ type: "text" as const, text: "done" }];
@@ -66,9 +66,9 @@ function model(input: object, calls = 1) {
 
 const inputSchema = jsonSchema<Transfer>(schema, {
   validate: (value) =>
-    typeof (value as Transfer).amount === "number"
+    Number.isInteger((value as Transfer).amount)
       ? { success: true, value: value as Transfer }
-      : { success: false, error: new Error("`amount` is no number") },
+      : { success: false, error: new Error("`amount` is no integer") },
 });
 const tools = {
   transfer: tool({
@@ -96,7 +96,10 @@ const settings = (policy: ApprovalPolicy, report: OutcomeReport) => ({
 });
 
 async function play({ policy, report, input, isApproved, ...call }: RailCall): Promise<void> {
-  const shared = { ...settings(policy, report), model: model(input, call.isRetried ? 2 : 1) };
+  const shared = {
+    ...settings(policy, report),
+    model: model(input, call.isRetried ? 2 : 1, call.toolName),
+  };
   const messages: ModelMessage[] = [{ role: "user", content: "pay" }];
   if (call.isStreamed) {
     await streamText({ ...shared, tools: streamedTools, messages }).consumeStream();
@@ -104,9 +107,9 @@ async function play({ policy, report, input, isApproved, ...call }: RailCall): P
   }
   const stop = new AbortController();
   const running = generateText({ ...shared, messages, abortSignal: stop.signal });
-  if (call.isCancelled) {
+  if (call.abort !== undefined) {
     await expect.poll(() => bank.ran.length).toBe(1);
-    stop.abort();
+    call.abort(stop);
     await running.catch(() => undefined);
     return;
   }
@@ -114,7 +117,7 @@ async function play({ policy, report, input, isApproved, ...call }: RailCall): P
   const asked = first.content.find(
     (part) => part.type === "tool-approval-request" && part.isAutomatic !== true,
   );
-  if (asked === undefined) return;
+  if (asked === undefined || isApproved === undefined) return;
   const { approvalId } = asked as { approvalId: string };
   const answer = { type: "tool-approval-response" as const, approvalId, approved: isApproved };
   messages.push(...first.response.messages, { role: "tool", content: [answer] });
@@ -125,9 +128,8 @@ describe("AI SDK", () => {
   holdsTheRailContract({ name: "AI SDK", play }, () => bank);
 
   it("parks an escalation, and runs it for one paid read once approved", async () => {
-    const rail = { ...bank.open(), isStreamed: false, isCancelled: false, isRetried: false };
     const input = { counterparty: agent("escalate"), amount: 5 };
-    await play({ ...rail, input, isApproved: true });
+    await play({ ...PLAIN_CALL, ...bank.open(), input });
     expect([bank.ran, bank.reads]).toEqual([[agent("escalate")], 1]);
   });
 

@@ -19,10 +19,16 @@ beforeAll(async () => {
 afterAll(() => bank.stop());
 
 /** A real server and a real client over the in-memory transport; the server checks arguments. */
-async function connected(handler: (args: Transfer, extra: McpExtra) => Promise<unknown>) {
+async function connected(
+  handler: (args: Transfer, extra: McpExtra) => Promise<unknown>,
+  isOutputChecked = false,
+) {
   const server = new McpServer({ name: "bank", version: "1" });
-  const inputSchema = { counterparty: z.string(), amount: z.number() };
-  server.registerTool("transfer", { inputSchema }, (args, extra) => handler(args, extra) as never);
+  const inputSchema = { counterparty: z.string(), amount: z.int() };
+  const schemas = isOutputChecked
+    ? { inputSchema, outputSchema: { sent: z.boolean() } }
+    : { inputSchema };
+  server.registerTool("transfer", schemas, (args, extra) => handler(args, extra) as never);
   const [near, far] = InMemoryTransport.createLinkedPair();
   const caller = new Client({ name: "caller", version: "1" });
   await Promise.all([server.connect(far), caller.connect(near)]);
@@ -38,18 +44,31 @@ const tool = async (args: Transfer, { signal }: McpExtra) => {
 };
 const errorValue = () => ({ ...textOf("closed"), isError: true });
 
-async function call(caller: Client, { input, isCancelled, isRetried }: RailCall, gate = plain) {
+/** The person's answer; for none the run is over before it comes. */
+async function answerOf<Answer>({ isApproved }: RailCall, yes: Answer, no: Answer) {
+  if (isApproved !== undefined) return isApproved ? yes : no;
+  noAnswer.resolve();
+  return await new Promise<Answer>(() => undefined);
+}
+let noAnswer = Promise.withResolvers<void>();
+
+async function call(
+  caller: Client,
+  { toolName: name, input, abort, isRetried }: RailCall,
+  gate = plain,
+) {
   const stop = new AbortController();
   const ask = gate((request: McpToolRequest) =>
     caller.callTool(request, undefined, { signal: stop.signal }),
   );
-  const running = ask({ name: "transfer", arguments: input }).catch(() => undefined);
-  if (isCancelled) {
+  const running = ask({ name, arguments: input }).catch(() => undefined);
+  if (abort !== undefined) {
     await expect.poll(() => bank.ran.length).toBe(1);
-    stop.abort();
+    abort(stop);
   }
-  await running;
-  if (isRetried) await ask({ name: "transfer", arguments: input });
+  await Promise.race([running, noAnswer.promise]);
+  noAnswer = Promise.withResolvers<void>();
+  if (isRetried) await ask({ name, arguments: input });
   await caller.close();
 }
 type Ask = (request: McpToolRequest) => Promise<unknown>;
@@ -58,24 +77,21 @@ const plain = (ask: Ask): Ask => ask;
 const serverSide: RailDriver = {
   name: "MCP server",
   errorValue,
-  cannot: ["streamed"],
   async play(rail) {
-    const { policy, report, isApproved } = rail;
-    const elicit = async () => ({ action: isApproved ? "accept" : "decline" });
-    await call(
-      await connected(mcpTool(tool, { policy, toolName: "transfer", report, elicit })),
-      rail,
-    );
+    const { policy, report, isOutputChecked } = rail;
+    const elicit = async () => ({ action: await answerOf(rail, "accept", "decline") });
+    const handler = mcpTool(tool, { policy, toolName: "transfer", report, elicit });
+    await call(await connected(handler, isOutputChecked), rail);
   },
 };
 const clientSide: RailDriver = {
   name: "MCP client",
   errorValue,
-  cannot: ["streamed"],
   async play(rail) {
-    const { policy, report, isApproved } = rail;
-    const options = { policy, report, approve: () => isApproved };
-    await call(await connected(tool), rail, (ask) => mcpCallTool(ask, options));
+    const { policy, report, isOutputChecked } = rail;
+    const options = { policy, report, approve: () => answerOf(rail, true, false) };
+    const caller = await connected(tool, isOutputChecked);
+    await call(caller, rail, (ask) => mcpCallTool(ask, options));
   },
 };
 
@@ -125,6 +141,13 @@ describe("MCP SDK", () => {
     expect(await verifier.verifyAccessToken("connect")).toMatchObject({ scopes: [] });
     await expect(verifier.verifyAccessToken("refuse")).rejects.toBeInstanceOf(
       InsufficientScopeError,
+    );
+    const agentId = (): never => {
+      throw new RangeError("no agent in row 5 of vault");
+    };
+    const failing = mcpTokenVerifier(inner, { client: bank.client, forbidden, agentId });
+    await expect(failing.verifyAccessToken("connect")).rejects.toThrow(
+      /^callback `agentId` failed$/,
     );
     expectTypeOf(mcpTokenVerifier<AuthInfo>).returns.toExtend<OAuthTokenVerifier>();
   });

@@ -16,7 +16,7 @@ import {
   openAiNeedsApproval,
 } from "../../../src/client/adapters/openai-agents.ts";
 import { agent, Bank, type Transfer } from "../_bank.ts";
-import { holdsTheRailContract, type RailCall } from "./_rail.ts";
+import { holdsTheRailContract, PLAIN_CALL, type RailCall } from "./_rail.ts";
 import { z } from "zod";
 
 let bank: Bank;
@@ -67,7 +67,7 @@ function payerOf({ policy, report, input, isRetried }: RailCall) {
     name: "transfer",
     description: "sends",
     // As a schema with a default changes it: calls are known by their text, not by this.
-    parameters: z.object({ counterparty: z.string(), amount: z.number() }),
+    parameters: z.object({ counterparty: z.string(), amount: z.int() }),
     needsApproval: openAiNeedsApproval(policy, "transfer"),
     inputGuardrails: [guardrail],
     execute: openAiExecute(
@@ -89,15 +89,15 @@ async function play(call: RailCall): Promise<void> {
   }
   const stop = new AbortController();
   const running = runner.run(payer, "pay", { signal: stop.signal });
-  if (call.isCancelled) {
+  if (call.abort !== undefined) {
     await expect.poll(() => bank.ran.length).toBe(1);
-    stop.abort();
+    call.abort(stop);
     await running.catch(() => undefined);
     return;
   }
   const parked = await running;
   const [asked] = parked.interruptions;
-  if (asked === undefined) return;
+  if (asked === undefined || call.isApproved === undefined) return;
   if (call.isApproved) parked.state.approve(asked);
   else parked.state.reject(asked);
   await runner.run(payer, parked.state);
@@ -106,11 +106,9 @@ async function play(call: RailCall): Promise<void> {
 describe("OpenAI Agents SDK", () => {
   holdsTheRailContract({ name: "OpenAI Agents", play }, () => bank);
 
-  const calm = { isApproved: true, isStreamed: false, isCancelled: false, isRetried: false };
-
   it("answers a refusal to the model without running the tool", async () => {
     const input = { counterparty: agent("refuse"), amount: 5 };
-    const payer = payerOf({ ...calm, ...bank.open(), input });
+    const payer = payerOf({ ...PLAIN_CALL, ...bank.open(), input });
     const result = await new Runner().run(payer, "pay");
     expect([bank.ran, bank.reads, result.interruptions]).toEqual([[], 1, []]);
     expect(JSON.stringify(result.history)).toContain("refused: ");
@@ -118,7 +116,7 @@ describe("OpenAI Agents SDK", () => {
 
   it("parks an escalation, and runs it for one paid read once approved", async () => {
     const input = { counterparty: agent("escalate"), amount: 5 };
-    const payer = payerOf({ ...calm, ...bank.open(), input });
+    const payer = payerOf({ ...PLAIN_CALL, ...bank.open(), input });
     const parked = await new Runner().run(payer, "pay");
     expect([bank.ran, parked.interruptions.length]).toEqual([[], 1]);
     parked.state.approve(parked.interruptions[0]!);

@@ -17,40 +17,47 @@ afterAll(() => bank.stop());
 /** A call as Mastra's own wrapper of a tool makes it, hooks and all. */
 const mastra: RailDriver = {
   name: "Mastra",
-  cannot: ["streamed"],
-  async play({ policy, report, input, isApproved, isCancelled, isRetried }) {
+  async play({ policy, report, input, isApproved, abort, isRetried, isOutputChecked }) {
     const hooks = mastraHooks(policy, report);
     const toolName = "transfer";
     const isParked = await mastraApproval(policy)({ toolName, args: input });
-    if (isParked && !isApproved) return;
+    if (isParked && isApproved !== true) return;
     const stop = new AbortController();
     const call = { toolName, input, context: { abortSignal: stop.signal } };
     const execute = async () => {
       const before = await hooks.beforeToolCall(call);
       if (before?.proceed === false) return;
       try {
-        hooks.afterToolCall({ ...call, output: await mastraTool(input, stop.signal) });
+        const output = await mastraTool(input, stop.signal);
+        hooks.afterToolCall({ ...call, output: isOutputChecked ? INVALID_OUTPUT : output });
       } catch (error) {
         hooks.afterToolCall({ ...call, output: undefined, error });
       }
     };
     const running = execute();
-    if (isCancelled) {
+    if (abort !== undefined) {
       await expect.poll(() => bank.ran.length).toBe(1);
-      stop.abort();
+      abort(stop);
     }
     await running;
     if (isRetried) await execute();
   },
 };
 
+/** Mastra's answer in place of a result that does not fit the tool's schema. */
+const INVALID_OUTPUT = {
+  error: true,
+  message: "Tool output validation failed for transfer. The tool returned invalid output:",
+  validationErrors: { sent: ["not a boolean"] },
+};
+
 /** A tool of Mastra checks its input by itself, and answers what does not fit by a value. */
 async function mastraTool(input: Record<string, unknown>, signal: AbortSignal) {
-  if (typeof input["amount"] === "number") {
+  if (Number.isInteger(input["amount"])) {
     return await bank.transfer(input as unknown as Transfer, signal);
   }
   const message = "Tool input validation failed for transfer. Please fix the following errors";
-  return { error: true, message, validationErrors: { amount: ["not a number"] } };
+  return { error: true, message, validationErrors: { amount: ["not an integer"] } };
 }
 
 describe("Mastra, by its documented shapes", () => {
@@ -68,32 +75,36 @@ describe("Mastra, by its documented shapes", () => {
 /** The events of eve's runtime, in its documented words. */
 const eve: RailDriver = {
   name: "eve",
-  cannot: ["streamed", "invalid arguments", "cancelled"],
-  async play({ policy, report, input, isApproved, isRetried }) {
+  async play({ policy, report, input, isApproved, isRetried, isAgentFault }) {
     const hook = outcomeHook({
       client: bank.client,
       policy,
       subject: () => shop(policy.decisionOn?.(call)?.subject),
-      isAgentFault: () => false,
+      onSkip: ({ why, toolName }) => report.skip(why, toolName),
+      ...(isAgentFault === undefined ? {} : { isAgentFault: () => isAgentFault }),
     });
     const context = { session: { id: "s-1", auth: {} } };
     const call = { toolName: "transfer", callId: bank.callId, conversationId: "s-1", input };
     const { action } = await policy(call);
     let sequence = 0;
-    const tell = async (status: string) => {
+    const tell = async (status: string, output?: unknown) => {
       sequence += 1;
-      const result = { kind: "tool-result", toolName: "transfer", callId: bank.callId };
+      const result = { kind: "tool-result", toolName: "transfer", callId: bank.callId, output };
       const data = { turnId: bank.callId, stepIndex: 0, sequence, status, result };
+      const { offered } = hook.queue.counts;
       hook.events["action.result"]({ data }, context);
       // Delivered at least once: a repeat counts once.
-      hook.events["action.result"]({ data }, context);
+      if (hook.queue.counts.offered > offered) hook.events["action.result"]({ data }, context);
       await hook.queue.flush(5000);
     };
+    if (action === "park" && isApproved === undefined) return;
     if (action === "deny" || (action === "park" && !isApproved)) return tell("rejected");
     const runTool = async () => {
-      const answer = bank.transfer(input as unknown as Transfer);
-      const isError = await answer.then((value) => value !== "sent").catch(() => true);
-      await tell(isError ? "failed" : "completed");
+      try {
+        await tell("completed", await bank.transfer(input as unknown as Transfer));
+      } catch {
+        await tell("failed");
+      }
     };
     await runTool();
     if (isRetried) await runTool();

@@ -32,7 +32,12 @@ it("asks the policy of the called tool, and knows its decision afterwards", asyn
   const call = { toolName: "transfer", input, callId: "1", conversationId: "c" };
   expect(await policy(call)).toMatchObject({ action: "run", subject: "agent://a/b", stakes: 7 });
   expect(policy.decisionOn?.(call)).toMatchObject({ subject: "agent://a/b", stakes: 7 });
-  expect(policy.decisionOn?.({ ...call, toolName: "look" })).toBeUndefined();
+  expect(policy.decisionOn?.({ ...call, toolName: "look" })).toEqual({
+    action: "run",
+    reason: "the tool needs no verdict",
+    verdict: undefined,
+  });
+  expect(policy.decisionOn?.({ ...call, toolName: "forgotten" })).toBeUndefined();
   expect(fetch.calls).toBe(1);
 });
 

@@ -1,8 +1,19 @@
 // The write rail: what is reported under which id, what never is, and that nothing here can hold up
 // or break the turn it watches. Signatures are verified by another implementation.
 import { flattenedVerify, importJWK } from "jose";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  type MockInstance,
+  vi,
+} from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
+import { handshakeApproval } from "../../../src/client/gates/approval.ts";
 import { type ActionResultEvent, outcomeHook } from "../../../src/client/reporting/outcome-hook.ts";
 import { type OutcomeDrop, OutcomeQueue } from "../../../src/client/reporting/outcome-queue.ts";
 import type { FetchLike } from "../../../src/client/runtime.ts";
@@ -21,11 +32,23 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+let warnings: MockInstance<typeof console.warn>;
+beforeEach(() => {
+  warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+});
+afterEach(() => warnings.mockRestore());
+const warned = () => warnings.mock.calls.map(([line]) => line as string);
+
 const openClient = (more: object = {}) =>
   new TrustRankClient({ ...service, agentId: REPORTER, slowTimeoutMs: WAIT_MS_MAX, ...more });
 
+const TOOL = "transfer";
+/** A tool without a gate whose results are reported all the same. */
+const tools = [TOOL];
+
 function event(status: string, sequence = 0, turnId = "turn-1"): ActionResultEvent {
-  return { data: { turnId, stepIndex: 2, sequence, status, result: { kind: "tool-result" } } };
+  const result = { kind: "tool-result", toolName: TOOL };
+  return { data: { turnId, stepIndex: 2, sequence, status, result } };
 }
 
 /**
@@ -57,7 +80,9 @@ function statuses(...given: number[]): FetchLike & { batches: OutcomeRequest[][]
 
 describe("outcomeHook", () => {
   it("reports completed and failed results under an id of their place in the turn", async () => {
-    const hook = outcomeHook({ client: openClient(), stakes: () => 12 });
+    const client = openClient();
+    const isAgentFault = () => true;
+    const hook = outcomeHook({ client, tools, stakes: () => 12, isAgentFault });
     const observe = hook.events["action.result"];
     expect(observe(event("completed", 1), CONTEXT)).toBeUndefined();
     observe(event("failed", 2), CONTEXT);
@@ -74,7 +99,7 @@ describe("outcomeHook", () => {
 
   it("tells turns of one name apart by their session", async () => {
     const before = service.appended.length;
-    const hook = outcomeHook({ client: openClient() });
+    const hook = outcomeHook({ client: openClient(), tools });
     for (const id of ["s-1", "s-2", "s-2"]) {
       const { session } = CONTEXT;
       hook.events["action.result"](event("completed"), { session: { ...session, id } });
@@ -88,13 +113,13 @@ describe("outcomeHook", () => {
 
   it("never reports a refusal of ours as anything", async () => {
     const fetch = statuses();
-    const hook = outcomeHook({ client: openClient({ fetch }) });
+    const hook = outcomeHook({ client: openClient({ fetch }), tools });
     for (const status of ["rejected", "cancelled", "", "__proto__"]) {
       hook.events["action.result"](event(status), CONTEXT);
     }
     await hook.queue.flush(100);
     expect(fetch.batches).toEqual([]);
-    expect(hook.skipped).toEqual({ rejected: 4, unattributed: 0 });
+    expect(hook.skipped).toMatchObject({ refused: 4, unattributed: 0 });
   });
 
   it("survives callbacks that throw, missing sessions and events that are none", async () => {
@@ -103,13 +128,62 @@ describe("outcomeHook", () => {
     };
     const client = openClient({ fetch: statuses() });
     outcomeHook({ client, subject: boom }).events["action.result"](event("completed"), CONTEXT);
-    outcomeHook({ client, stakes: boom }).events["action.result"](event("completed"), CONTEXT);
-    const hook = outcomeHook({ client });
+    const own = { client, tools };
+    outcomeHook({ ...own, stakes: boom }).events["action.result"](event("completed"), CONTEXT);
+    const hook = outcomeHook(own);
     for (const context of [undefined, null, 5, {}, { session: null }]) {
       hook.events["action.result"](event("completed"), context);
     }
     hook.events["action.result"]({} as ActionResultEvent, CONTEXT);
-    expect(hook.skipped).toEqual({ rejected: 0, unattributed: 6 });
+    expect(hook.skipped).toMatchObject({ refused: 0, unattributed: 6 });
+  });
+
+  it("reports nothing that no gate of its own has decided on", async () => {
+    const fetch = statuses();
+    const client = openClient();
+    const policy = handshakeApproval({ client, stakes: () => 5 });
+    const decided = { toolName: TOOL, callId: "c-1", conversationId: "s-1" };
+    await policy({ ...decided, input: { counterparty: "agent://test/connect" } });
+    const hooks = [{ policy }, { policy, subject: () => SUBJECT }, {}, { tools }].map((options) =>
+      outcomeHook({ client: openClient({ fetch }), ...options }),
+    );
+    const { session } = CONTEXT;
+    const context = { session: { ...session, id: "s-1" } };
+    const results = [
+      { kind: "load-skill-result", callId: "c-0", name: "farming", output: "" },
+      { kind: "tool-result", callId: "c-0", toolName: "load_skill", output: "" },
+      { kind: "tool-result", callId: "c-2", toolName: "bash", output: "" },
+      { kind: "subagent-result", callId: "c-3", subagentName: TOOL, output: "" },
+      { kind: "tool-result", callId: "c-1", toolName: TOOL, output: "sent" },
+    ];
+    for (const [sequence, result] of results.entries()) {
+      const data = { turnId: "t", stepIndex: 0, sequence, status: "completed", result };
+      for (const hook of hooks) hook.events["action.result"]({ data }, context);
+    }
+    for (const hook of hooks) await hook.queue.flush(1000);
+    const id = "s-1:t:0:4";
+    expect(fetch.batches).toMatchObject([
+      [{ subject: "agent://test/connect", stakes: 5, id }],
+      [{ subject: SUBJECT, stakes: 5, id }],
+      [{ subject: SUBJECT, stakes: 0, id }],
+    ]);
+    expect(hooks.map(({ skipped }) => skipped.undecided)).toEqual([4, 4, 5, 4]);
+    // One line for each hook: eve has many tools without a gate.
+    expect(warned()).toHaveLength(4);
+    expect(warned()[0]).toMatch(/^trustrank: the tool `load-skill-result` ran without a decision/);
+  });
+
+  it("does not report a failure unless it is told whose fault that was", async () => {
+    const fetch = statuses();
+    const hook = outcomeHook({ client: openClient({ fetch }), tools });
+    hook.events["action.result"](event("failed"), CONTEXT);
+    const { data } = event("completed");
+    const output = { isError: true, content: [] };
+    const returned = { data: { ...data, result: { toolName: TOOL, output } } };
+    hook.events["action.result"](returned, CONTEXT);
+    await hook.queue.flush(1000);
+    expect(fetch.batches).toMatchObject([[{ outcome: 0 }]]);
+    expect(hook.skipped).toMatchObject({ faultUnknown: 1 });
   });
 
   it("says when the tool and not the agent failed", async () => {
@@ -123,7 +197,7 @@ describe("outcomeHook", () => {
 
   it("makes ids of any turn id, distinct ones for distinct turns", async () => {
     const fetch = statuses();
-    const hook = outcomeHook({ client: openClient({ fetch }) });
+    const hook = outcomeHook({ client: openClient({ fetch }), tools });
     const turns = ["a b", "a=20b", "a%20b", "über", "t/1", "x".repeat(500)];
     for (const turn of turns) hook.events["action.result"](event("completed", 7, turn), CONTEXT);
     await hook.queue.flush(1000);
@@ -144,6 +218,7 @@ describe("the queue", () => {
     };
     const hook = outcomeHook({
       client: openClient({ fetch }),
+      tools,
       queuedMax: 10,
       onDrop: (drop) => {
         drops.push(drop);
@@ -199,7 +274,7 @@ describe("the queue", () => {
       attemptsMax: 2,
       onDrop: (drop) => void drops.push(drop),
     });
-    const hook = outcomeHook({ client });
+    const hook = outcomeHook({ client, tools });
     const taken: OutcomeRequest[] = [];
     hook.queue.offer = (outcome) => void taken.push(outcome);
     hook.events["action.result"](event("completed", 1), CONTEXT);
@@ -220,7 +295,7 @@ describe("the queue", () => {
       new Promise((_resolve, reject) => {
         init.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
       });
-    const hook = outcomeHook({ client: openClient({ fetch }) });
+    const hook = outcomeHook({ client: openClient({ fetch }), tools });
     for (const index of [1, 2, 3]) hook.events["action.result"](event("completed", index), CONTEXT);
     await hook.queue.flush(30);
     expect(hook.queue.counts).toMatchObject({ offered: 3, sent: 0, dropped: 3 });
