@@ -58,6 +58,34 @@ export function scheduleAfter(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
 
+/** The part of Node's `process` that finds installed packages; other runtimes lack it, or parts of it. */
+interface NodeProcess {
+  readonly argv?: readonly string[];
+  cwd?(): string;
+  getBuiltinModule?(name: "node:fs"): { readFileSync(path: string, encoding: "utf8"): string };
+}
+
+/**
+ * Version of the package that the main script of this process gets by that name, else the working
+ * directory. Undefined where none is found, and where there is no Node (20.16 or later) to ask.
+ */
+export function readInstalledVersion(packageName: string): string | undefined {
+  const { process } = globalThis as { process?: NodeProcess };
+  const files = process?.getBuiltinModule?.("node:fs");
+  for (const start of [process?.argv?.[1], process?.cwd?.()]) {
+    let folder = start ?? "";
+    while (files !== undefined && folder !== "") {
+      try {
+        const path = `${folder}/node_modules/${packageName}/package.json`;
+        return (JSON.parse(files.readFileSync(path, "utf8")) as { version: string }).version;
+      } catch {
+        folder = folder.slice(0, Math.max(folder.lastIndexOf("/"), folder.lastIndexOf("\\"), 0));
+      }
+    }
+  }
+  return undefined;
+}
+
 /** A line at error level of the process's console, for operators who gave no callback. */
 export function logError(line: string): void {
   // oxlint-disable-next-line no-console
