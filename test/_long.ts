@@ -24,6 +24,7 @@ const PATHS = [
   "test/deploy/image-build.test.ts",
   "test/engine/reasons.test.ts",
   "test/engine/true-reasons-long.test.ts",
+  "test/frameworks/frameworks.test.ts",
   "test/gateways/caddy.test.ts",
   "test/gateways/conformance.test.ts",
   "test/gateways/haproxy.test.ts",

@@ -251,7 +251,7 @@ describe("the tree", () => {
   });
 
   it("names test helpers with an underscore", () => {
-    const plain = /^test\/(attack|cluster|crash|reference)\/|\/_[\w-]+\.ts$|\.test\.ts$/;
+    const plain = /^test\/(attack|cluster|crash|frameworks|reference)\/|\/_[\w-]+\.ts$|\.test\.ts$/;
     const helpers = code.filter((path) => path.startsWith("test/") && !plain.test(path));
     expect(helpers).toEqual(["test/docs/generate.ts"]);
   });

@@ -3,6 +3,15 @@
 // question. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
+import { assertFrameworkHook } from "./framework-version.ts";
+
+/** Earlier versions have no hooks; those that run on Node 20 are among them. */
+const HOOKS = {
+  packageName: "@mastra/core",
+  range: "^1.71.0",
+  option: "hooks",
+  advice: "install a version in that range, which needs Node 22.13 or later",
+};
 
 /** Members read of a call that is about to run. */
 export interface MastraBeforeToolCall {
@@ -30,8 +39,10 @@ export interface MastraToolHooks {
  * An agent's tool hooks: refused calls do not proceed; with `report`, calls that ran are reported.
  * Mastra calls the second hook for arguments that did not fit the tool's schema too; those are not. A result that
  * does not fit it counts as a throw.
+ * @throws TypeError at once, where a version of Mastra is installed that would ignore them.
  */
 export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): MastraToolHooks {
+  assertFrameworkHook(HOOKS);
   return {
     async beforeToolCall({ toolName, input }) {
       const { action, reason } = await policy({ toolName, input });

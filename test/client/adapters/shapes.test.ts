@@ -1,5 +1,5 @@
 // Adapters where their framework does not run here (eve needs Node 24, Mastra more megabytes than a
-// test is worth): held to its documented shapes. `npx node test/client/_frameworks.ts` has the real ones.
+// test is worth): held to its documented shapes. `npm run check:frameworks` has the real ones.
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import type { EveApprovalPolicy } from "../../../src/client/adapters/eve.ts";
 import { langChainMiddleware } from "../../../src/client/adapters/langchain.ts";

@@ -1,0 +1,22 @@
+// MCP SDK 1, client: `callTool` behind the gate, a real server and a real client in one process.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { mcpCallTool } from "@trustrank/client/mcp-client";
+import { z } from "zod";
+import { play } from "./_play.mjs";
+
+const inputSchema = { counterparty: z.string(), amount: z.number() };
+await play(async ({ policy, report, transfer, input }) => {
+  const tool = async (args) => ({ content: [{ type: "text", text: transfer(args) }] });
+  const server = new McpServer({ name: "bank", version: "1" });
+  server.registerTool("transfer", { inputSchema }, tool);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const caller = new Client({ name: "caller", version: "1" });
+  await Promise.all([server.connect(far), caller.connect(near)]);
+  await mcpCallTool((request) => caller.callTool(request), { policy, report })({
+    name: "transfer",
+    arguments: input,
+  });
+  await caller.close();
+});
