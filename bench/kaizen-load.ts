@@ -19,7 +19,12 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 async function startOver(dataDir: string) {
   const flags = ["--disable-warning=ExperimentalWarning", COMMAND, "serve", "--port", "0"];
   const child = spawn(process.execPath, [...flags, "--no-sample", "--data-dir", dataDir], {
-    env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, TRUSTRANK_KAIZEN: "off" },
+    env: {
+      ...process.env,
+      TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+      TRUSTRANK_KAIZEN: "off",
+      TRUSTRANK_DRAIN_MS: "0",
+    },
     stdio: ["ignore", "ignore", "inherit"],
   });
   for (let tries = 0; tries < START_TRIES && child.exitCode === null; tries++) {

@@ -141,7 +141,13 @@ async function startCommand(
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
   const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, command, ...serve];
   const child = spawn(program!, rest, {
-    env: { ...ARENAS, ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
+    env: {
+      ...ARENAS,
+      ...process.env,
+      TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+      TRUSTRANK_DRAIN_MS: "0",
+      ...env,
+    },
     stdio: ["ignore", "ignore", log],
   });
   const url = await announcedUrl(child, dataDir);

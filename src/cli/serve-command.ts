@@ -1,5 +1,6 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
+import { isatty } from "node:tty";
 import { type ServeConfig, parseServeConfig, type ServeFlags } from "../service/settings/config.ts";
 import type { Log } from "../platform/log.ts";
 import { startService, type Service } from "../service/start.ts";
@@ -7,6 +8,7 @@ import { acceptLoss, describeAcceptedLoss } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { createClaimOptions } from "./data-access.ts";
+import { DrainWindow } from "./drain-window.ts";
 import { readEnvironment, loadEnvironment, setDatabaseAllocator } from "./environment.ts";
 import { print, printJson } from "./output.ts";
 import {
@@ -18,7 +20,9 @@ import {
 } from "./logging/service-log.ts";
 import { parseServerAddress } from "./server-client.ts";
 
-/** An end that takes longer than this is cut off. */
+/** File descriptor of the standard input. */
+const STDIN = 0;
+/** An end that takes longer than this after the drain window is cut off. */
 const STOP_MS_MAX = 10_000;
 /** A verdict worth reading: this agent of the sample turned bad ten days ago. */
 const SAMPLE_REQUEST = {
@@ -73,13 +77,15 @@ async function startServing(
   let service: Service | undefined;
   let fatalCode = 0;
   let fatalWhy = "";
+  let drainWindow: DrainWindow | undefined;
   const exitCodeNow = () => fatalCode;
   const onFatal = (exitCode: number, why: string) => {
     // What fails while it ends has been told.
     const isFirst = fatalCode === 0;
     fatalCode = exitCode;
     fatalWhy = why;
-    if (service !== undefined && isFirst) void shutDown(service, log, why, exitCodeNow);
+    drainWindow?.cancel();
+    if (service !== undefined && isFirst) void fail(service, log, why, exitCodeNow);
   };
   redirectStderrToLog(voice, () => {
     // What was waited for may never come.
@@ -94,14 +100,42 @@ async function startServing(
   }
   const running = service;
   // It failed between listening and here.
-  if (exitCodeNow() !== 0) return shutDown(running, log, fatalWhy, exitCodeNow);
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void shutDown(running, log, `${signal}: draining`, exitCodeNow));
-  }
+  if (exitCodeNow() !== 0) return fail(running, log, fatalWhy, exitCodeNow);
+  drainWindow = openDrainWindow(config.drainMs, running, log, () =>
+    shutDown(running, log, exitCodeNow),
+  );
   const { admin_key: _key, console_link: _link, ...facts } = collectStartFacts(service, config);
   log.info("service_listening", facts);
   if (flags.json === true) printJson(collectStartFacts(service, config));
   else greet(service, config);
+}
+
+/** Drains on SIGTERM or SIGINT, then calls `onEnd`. */
+function openDrainWindow(
+  drainMs: number,
+  service: Service,
+  log: Log,
+  onEnd: () => Promise<void>,
+): DrainWindow {
+  const opened = new DrainWindow({
+    drainMs,
+    isAtTerminal: isatty(STDIN),
+    onBegin: (signal, windowMs) => {
+      log.info("service_ending", { detail: `${signal}: draining`, drain_ms: windowMs });
+      service.drain();
+    },
+    onEnd: () => void onEnd(),
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => opened.signal(signal));
+  }
+  return opened;
+}
+
+/** Ends at once and in order, with the exit code of the failure. */
+function fail(service: Service, log: Log, why: string, exitCodeNow: () => number): Promise<void> {
+  log.error("service_failed", { detail: why, exit_code: exitCodeNow() });
+  return shutDown(service, log, exitCodeNow);
 }
 
 /**
@@ -109,14 +143,7 @@ async function startServing(
  * pending outcomes are refused by then, and native threads cut off by an exit would abort the
  * process.
  */
-async function shutDown(
-  service: Service,
-  log: Log,
-  why: string,
-  exitCodeNow: () => number,
-): Promise<void> {
-  if (exitCodeNow() === 0) log.info("service_ending", { detail: why });
-  else log.error("service_failed", { detail: why, exit_code: exitCodeNow() });
+async function shutDown(service: Service, log: Log, exitCodeNow: () => number): Promise<void> {
   setTimeout(() => {
     log.warn("service_end_late", { detail: "some requests did not end in time" });
     if (service.isThreadLate) killProcess(log);

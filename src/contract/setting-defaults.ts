@@ -1,6 +1,8 @@
 // Defaults of settings that rooms apply which load DuckDB or the schemas.
 // The command line reads every setting before it knows which command runs, and must not load those rooms for it.
 
+/** Between a signal and the close of the listeners: two failed checks of a balancer that asks every second, and some. */
+export const DRAIN_MS = 5000;
 export const STORE_MEMORY_MEGABYTES = 512;
 export const QUERY_MEMORY_MEGABYTES = 1024;
 /** Days that rows of a kind are kept; thirteen months, so that a year can be compared with the one before. */

@@ -61,9 +61,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const relaying = { ...options, rateLimits: {}, usage, tallies, watch: undefined };
   const relayed = new Application(relaying, routes);
   const drain = () => {
-    for (const file of options.sockets ?? []) file.withdraw();
     application.isDraining = true;
     relayed.isDraining = true;
+  };
+  const withdraw = () => {
+    drain();
+    for (const file of options.sockets ?? []) file.withdraw();
   };
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
@@ -81,12 +84,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     get inflight() {
       return server.inflight;
     },
-    stopAccepting() {
+    drain() {
       drain();
+      server.drain();
+    },
+    stopAccepting() {
+      withdraw();
       server.stopAccepting();
     },
     close(graceMs) {
-      drain();
+      withdraw();
       endWatch();
       return server.close(graceMs);
     },

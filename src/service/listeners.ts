@@ -72,6 +72,8 @@ export interface Listeners {
   sendRegistryEvent(event: RegistryEvent): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
+  /** `/readyz` answers 503 and each reply ends its connection; everything is still served. */
+  drain(): void;
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
   close(graceMs: number): Promise<void>;
 }
@@ -190,6 +192,7 @@ async function openSingleThreadListeners(
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
     pulses: () => Promise.resolve([server.pulse()]),
+    drain: () => server.drain(),
     close: (graceMs) => server.close(graceMs),
   };
 }
@@ -244,6 +247,10 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
     pulses: async () => [server.pulse(), ...(await threads.pulses())],
+    drain() {
+      threads.drain();
+      server.drain();
+    },
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
       threads.stopAccepting();

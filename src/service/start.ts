@@ -38,8 +38,8 @@ import { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { buildServiceUrl, readPackageVersion } from "./identity.ts";
 
-/** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
-const DRAIN_MS = 7000;
+/** The close of the listeners to the exit is promised within 10 s; the rest is for syncing and closing. */
+const IN_FLIGHT_MS_MAX = 7000;
 const LINK_KEY_BYTES = 32;
 
 /** A running service. */
@@ -61,7 +61,9 @@ export interface Service {
   readonly agentCount: number;
   /** True when a thread did not end in time: native code of the store or the archive still runs. */
   readonly isThreadLate: boolean;
-  /** Not ready, then no new connections, then answers to requests in flight, sync, close. */
+  /** `/readyz` answers 503 from now on; everything is still served. */
+  drain(): void;
+  /** No new connections, then answers to requests in flight, sync, close. */
   close(): Promise<void>;
 }
 
@@ -119,7 +121,7 @@ async function openService(
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(throwCommandFailure);
-  closers.push(() => listeners.close(DRAIN_MS));
+  closers.push(() => listeners.close(IN_FLIGHT_MS_MAX));
   closers.push(() => ground.store.endQueriesSoon());
   closers.push(startReviewTimers(evidence, clock.now));
   subscribers.attach(listeners);
@@ -142,7 +144,7 @@ async function openService(
     get isThreadLate() {
       return ground.store.hasCloseTimedOut || ground.archive.isLate;
     },
-    // A second signal waits for the first.
+    drain: () => listeners.drain(),
     close: () => (closing ??= closeAll(closers)),
   };
 }

@@ -25,12 +25,14 @@ export interface Started {
 
 /**
  * What a command is always given: where programs are, and where Node keeps compiled code. Services do not shed load
- * unless a test asks for it: on a machine as busy as one that runs tests they would, and rightly.
+ * unless a test asks for it: on a machine as busy as one that runs tests they would, and rightly. Nor do they have a
+ * drain window, which would delay the end of every test.
  */
 function ownEnvironment([command]: readonly string[]): Record<string, string> {
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
-  const shedding = command === "serve" ? { TRUSTRANK_QUEUE_MS_MAX: "0" } : {};
-  return { PATH, NODE_COMPILE_CACHE, ...shedding };
+  const serving =
+    command === "serve" ? { TRUSTRANK_QUEUE_MS_MAX: "0", TRUSTRANK_DRAIN_MS: "0" } : {};
+  return { PATH, NODE_COMPILE_CACHE, ...serving };
 }
 
 /** Starts a command with exactly `environment` besides its own, under a `tracer` if given. */

@@ -17,7 +17,7 @@ async function serve(environment: Record<string, string>) {
   const flags = ["--port", "0", "--json", "--no-sample", "--data-dir", temporaryDirectory()];
   const { PATH = "" } = process.env;
   const child = spawn(process.execPath, [BIN, "serve", ...flags], {
-    env: { PATH, TRUSTRANK_QUEUE_MS_MAX: "0", ...environment },
+    env: { PATH, TRUSTRANK_QUEUE_MS_MAX: "0", TRUSTRANK_DRAIN_MS: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   service = child;

@@ -164,6 +164,7 @@ export class ServiceNode extends Part {
     return {
       ...process.env,
       TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+      TRUSTRANK_DRAIN_MS: "0",
       TRUSTRANK_CLUSTER: this.servers.map(({ address }) => address).join(","),
       TRUSTRANK_CLUSTER_MONITOR: this.servers.map(({ monitor }) => monitor).join(","),
       TRUSTRANK_CLUSTER_NODE: `n${this.at}`,

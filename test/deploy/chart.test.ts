@@ -173,7 +173,16 @@ describe("rendered", RENDERER, () => {
     );
     const secret = spec.volumes.find(({ name }: { name: string }) => name === "admin-key").secret;
     expect(secret).toMatchObject({ secretName: "keys", items: [{ key: "k", path: "admin-key" }] });
-    expect(spec.terminationGracePeriodSeconds).toBe(15);
+  });
+
+  test.each<[string, Values, string[] | undefined, number]>([
+    ["by default", {}, ["sleep", "5"], 25],
+    ["with another window", { settings: { drain_ms: 30_500 } }, ["sleep", "5"], 51],
+    ["with neither", { settings: { drain_ms: 0 }, shutdown: { preStopSeconds: 0 } }, undefined, 15],
+  ])("waits before it is ended, and has the time to end: %s", (_, changes, command, seconds) => {
+    const objects = render(changes);
+    expect(containerOf(objects).lifecycle?.preStop.exec.command).toEqual(command);
+    expect(podOf(objects).spec.terminationGracePeriodSeconds).toBe(seconds);
   });
 
   test("is one process, whose selectors meet its own pod and no other release's", () => {

@@ -134,7 +134,8 @@ describe("the image", SANDBOX, () => {
   afterAll(() => sandbox?.remove());
 
   test("becomes healthy with what was built, and without what is for development", async () => {
-    const settings = { ...variables, TRUSTRANK_PORT: String(await freePort()) };
+    const port = String(await freePort());
+    const settings = { ...variables, TRUSTRANK_PORT: port, TRUSTRANK_DRAIN_MS: "0" };
     const service = sandbox.start(argv, settings);
     const { ended, text } = heard(service);
     const isHealthy = async () => (await heard(sandbox.start(health, settings)).ended) === 0;

@@ -45,6 +45,7 @@ describe("runs read-only", SANDBOX, () => {
       ...environment,
       TRUSTRANK_PORT: String(await freePort()),
       TRUSTRANK_ADMIN_KEY: KEY,
+      TRUSTRANK_DRAIN_MS: "0",
     };
     const service = sandbox.start(argv, settings);
     const { ended, text } = heard(service);

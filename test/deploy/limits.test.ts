@@ -5,6 +5,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { DRAIN_MS } from "../../src/contract/setting-defaults.ts";
 import { HTTP_THREADS_MAX } from "../../src/threads/scoring/modes.ts";
 import { computeConnectionsMax } from "../../src/service/connection-limits.ts";
 import { endAll, startCommand } from "../cli/_process.ts";
@@ -38,10 +39,12 @@ test.each([
   expect(computeConnectionsMax(undefined, descriptors, threads, OTHERS)).toBe(CONNECTIONS);
 });
 
-test("neither writes a core, which would hold keys; both let it end in order", () => {
+test("neither writes a core, which would hold keys; both let it drain and end in order", () => {
   expect([unitNumber("LimitCORE"), services.trustrank.ulimits.core]).toEqual([0, 0]);
   const seconds = Number.parseInt(services.trustrank.stop_grace_period, 10);
-  expect([unitNumber("TimeoutStopSec"), seconds]).toEqual([15, 15]);
+  // The window, the 10 s in which it ends after that, and some.
+  const needed = DRAIN_MS / 1000 + 15;
+  expect([unitNumber("TimeoutStopSec"), seconds]).toEqual([needed, needed]);
 });
 
 test("a service at rest needs half of what is reserved for it, and one descriptor a connection", async () => {

@@ -72,7 +72,11 @@ describe("runs read-only", SANDBOX, () => {
         each.endsWith(".yaml") ? settings : each,
       );
       const [name = "", value = ""] = settingOf("Environment").split("=");
-      const service = sandbox.start(argv, { [name]: value, CREDENTIALS_DIRECTORY: folder });
+      const service = sandbox.start(argv, {
+        [name]: value,
+        CREDENTIALS_DIRECTORY: folder,
+        TRUSTRANK_DRAIN_MS: "0",
+      });
       const { ended, text } = heard(service);
       const headers = { authorization: `Bearer ${KEY}` };
       const ask = () =>

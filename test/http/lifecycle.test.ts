@@ -108,6 +108,21 @@ describeAdapters("lifecycle", (adapter) => {
     await service.stop();
   });
 
+  it("drains first: still takes connections, is not ready, ends each with its reply", async () => {
+    const service = await openTestServer(adapter);
+    const { port } = service.server;
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    service.server.drain();
+    const ready = await sendRaw(port, [request("/readyz")], { until: "closed" });
+    expect([statusesOf(ready.text), ready.isClosed]).toEqual([[503], true]);
+    const alive = await sendRaw(port, [request("/livez")], { until: "closed" });
+    expect([statusesOf(alive.text), alive.isClosed]).toEqual([[200], true]);
+    expect((await call(service, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+    service.server.stopAccepting();
+    await expect(sendRaw(port, [request("/livez")])).rejects.toThrow(/ECONNREFUSED/);
+    await service.stop();
+  });
+
   it("drains under load: every request that got through is answered whole", async () => {
     const service = await openTestServer(adapter);
     const statuses: number[] = [];

@@ -116,9 +116,13 @@ class NodeServer implements HttpServer {
     return this.listen({ path, exclusive: true });
   }
 
-  stopAccepting(): void {
-    if (this.#isDraining) return;
+  drain(): void {
     this.#isDraining = true;
+  }
+
+  stopAccepting(): void {
+    this.drain();
+    // Without effect on one that is closed.
     for (const server of this.#servers) server.close();
   }
 

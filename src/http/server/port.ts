@@ -158,7 +158,9 @@ export interface HttpServer {
   readonly connections: ConnectionLimit;
   /** Listens on a socket of the file system too, made at this path: nothing may lie there. */
   listenAt(path: string): Promise<void>;
-  /** Accepts no new connections; replies from now on end theirs. */
+  /** From now on each reply ends its connection; new connections are still accepted. */
+  drain(): void;
+  /** Drains, and accepts no new connections. */
   stopAccepting(): void;
   /** Stops accepting, waits up to `graceMs` for requests in flight, then closes every socket. */
   close(graceMs?: number): Promise<void>;

@@ -114,8 +114,12 @@ class UwsServer implements HttpServer, UwsHost {
     });
   }
 
-  stopAccepting(): void {
+  drain(): void {
     this.isDraining = true;
+  }
+
+  stopAccepting(): void {
+    this.drain();
     for (const socket of this.#listenSockets.splice(0)) this.#uws.us_listen_socket_close(socket);
   }
 

@@ -75,6 +75,7 @@ export function parseServeConfig(flags: ServeFlags, environment: Environment) {
     timeZone: read("timeZone"),
     queryMemoryMegabytes: read("queryMemoryMb"),
     httpThreads: read("httpThreads"),
+    drainMs: read("drainMs"),
     httpAdapter: read("httpAdapter"),
     metricsListen: read("metricsListen"),
     connectionsMax: read("connectionsMax"),

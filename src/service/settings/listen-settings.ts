@@ -1,6 +1,7 @@
 // Settings of the addresses: one with a port, sockets of the file system beside it
 // or in its place.
 import { findSocketPathError } from "../../platform/socket-file.ts";
+import { DRAIN_MS } from "../../contract/setting-defaults.ts";
 import type { ListenAddress } from "../../http/metrics/listener.ts";
 import {
   createTextKind,
@@ -95,5 +96,12 @@ export const LISTEN_SETTINGS = {
     default: undefined,
     defaultText: "the service's own",
     sentence: "group of the sockets, one that the service belongs to",
+  },
+  drainMs: {
+    variables: ["TRUSTRANK_DRAIN_MS"],
+    kind: createWholeNumberKind(0, 600_000),
+    default: DRAIN_MS,
+    sentence:
+      "ms after `SIGTERM` during which `/readyz` answers 503 and all else is served, so that load balancers choose other nodes; then the listeners close. A second signal, or Ctrl-C at a terminal, closes them at once",
   },
 } satisfies Record<string, Setting>;

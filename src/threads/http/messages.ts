@@ -88,6 +88,7 @@ export type MessageToHttpThread =
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "pulse"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: CallReply }
+  | { readonly kind: "drain" }
   | { readonly kind: "stop" }
   | { readonly kind: "close"; readonly graceMs: number };
 

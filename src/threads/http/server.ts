@@ -161,6 +161,7 @@ class HttpThreadServer {
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
     else if (message.kind === "pulse") this.#count(message.id, true);
+    else if (message.kind === "drain") this.#server?.drain();
     else if (message.kind === "stop") this.#server?.stopAccepting();
     else if (message.kind === "listen") void this.#listen();
     else void this.#close(message.graceMs);

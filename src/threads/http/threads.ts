@@ -123,6 +123,11 @@ export class HttpThreads {
     return Promise.all(this.#threads.map((thread) => thread.ask<SeriesCounts>("pulse")));
   }
 
+  /** From now on each reply ends its connection; new connections are still accepted. */
+  drain(): void {
+    for (const thread of this.#threads) thread.send({ kind: "drain" });
+  }
+
   stopAccepting(): void {
     for (const thread of this.#threads) thread.send({ kind: "stop" });
   }

@@ -107,6 +107,19 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     expect(statusesOf(later.text).length).toBeLessThanOrEqual(1);
   });
 
+  // As docs/operate/monitoring.md says for health checks; the native parser knows HTTP/1.1 alone.
+  it("answers HTTP/1.0 505 on the native server", async () => {
+    for (const path of ["/livez", "/readyz"]) {
+      const request = `GET ${path} HTTP/1.0\r\nHost: x\r\n\r\n`;
+      const { text, isClosed } = await sendRaw(service.server.port, [request], { until: "closed" });
+      const expected = adapter === "uws" ? 505 : 200;
+      expect([statusesOf(text.replace(/^HTTP\/1\.0/, "HTTP/1.1")), isClosed]).toEqual([
+        [expected],
+        true,
+      ]);
+    }
+  });
+
   it("refuses an empty or missing Host", async () => {
     for (const host of ["Host:\r\n", "Host: \r\n", "Accept: x\r\n"]) {
       const request = `GET /healthz HTTP/1.1\r\n${host}\r\n`;

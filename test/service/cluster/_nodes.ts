@@ -176,6 +176,7 @@ export class Cluster {
         TRUSTRANK_CLUSTER_NODE: name,
         TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
         MALLOC_ARENA_MAX: "2",
+        TRUSTRANK_DRAIN_MS: "0",
         ...environment,
       },
     );

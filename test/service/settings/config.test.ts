@@ -63,6 +63,7 @@ describe("settings of serve", () => {
       decisionsPerSecond: 250,
       queueMsMax: 25,
       httpThreads: 1,
+      drainMs: 5000,
       httpAdapter: "auto",
       metricsListen: undefined,
       grpc: undefined,

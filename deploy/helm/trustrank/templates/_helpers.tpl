@@ -18,6 +18,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{- define "trustrank.graceSeconds" -}}
+{{- $drainMs := ternary (int .Values.settings.drain_ms) 5000 (hasKey .Values.settings "drain_ms") -}}
+{{- add (int .Values.shutdown.preStopSeconds) (div (add $drainMs 999) 1000) 15 -}}
+{{- end -}}
+
 {{- define "trustrank.log" -}}
 {{ include "trustrank.name" . }}-log
 {{- end -}}
