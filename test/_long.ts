@@ -28,7 +28,6 @@ const PATHS = [
   "test/gateways/caddy.test.ts",
   "test/gateways/conformance.test.ts",
   "test/gateways/haproxy.test.ts",
-  "test/gateways/killed-node.test.ts",
   "test/gateways/nginx.test.ts",
   "test/http/reads/metered-reads.test.ts",
   "test/http/routes/kaizen-promote.test.ts",
