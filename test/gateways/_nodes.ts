@@ -56,7 +56,10 @@ export class ServiceNode {
 /** The lines of an example for one node, changed as its comments say. */
 export const ONE_NODE: Readonly<Record<Program, Change>> = {
   nginx: (example) => giveAllTime(without(example, /^ *server 127\.0\.0\.1:8081 .*\n/m)),
-  caddy: (example) => giveAllTime(without(example, / \{\$TRUSTRANK_2:127\.0\.0\.1:8081\}/)),
+  caddy: (example) => {
+    const alone = without(example, / \{\$TRUSTRANK_2:127\.0\.0\.1:8081\}/);
+    return giveAllTime(without(alone, /^\s*lb_retries 1\n\s*lb_retry_match \{\n[^}]*\}\n/m));
+  },
   haproxy: (example) => {
     const alone = without(example, /^ *server trustrank-2 .*\n/m);
     return giveAllTime(without(alone, /^ *retries 1\n/m));
