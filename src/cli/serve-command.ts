@@ -1,7 +1,14 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
+import { basename } from "node:path";
 import { isatty } from "node:tty";
-import { type ServeConfig, parseServeConfig, type ServeFlags } from "../service/settings/config.ts";
+import { isLoopbackHost } from "../http/metrics/listener.ts";
+import {
+  type ServeConfig,
+  parseDataDirectory,
+  parseServeConfig,
+  type ServeFlags,
+} from "../service/settings/config.ts";
 import type { Log } from "../platform/log.ts";
 import { startService, type Service } from "../service/start.ts";
 import { acceptLoss, describeAcceptedLoss } from "../service/accept-loss.ts";
@@ -9,8 +16,14 @@ import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { createClaimOptions } from "./data-access.ts";
 import { DrainWindow } from "./drain-window.ts";
-import { readEnvironment, loadEnvironment, setDatabaseAllocator } from "./environment.ts";
+import {
+  findVariableOrigin,
+  readEnvironment,
+  loadEnvironment,
+  setDatabaseAllocator,
+} from "./environment.ts";
 import { print, printJson } from "./output.ts";
+import { describeStart, SAMPLE_AGENT, type StartFacts } from "./start-text.ts";
 import {
   type ServiceLog,
   createServiceLog,
@@ -24,14 +37,6 @@ import { parseServerAddress } from "./server-client.ts";
 const STDIN = 0;
 /** An end that takes longer than this after the drain window is cut off. */
 const STOP_MS_MAX = 10_000;
-/** A verdict worth reading: this agent of the sample turned bad ten days ago. */
-const SAMPLE_REQUEST = {
-  agent_id: "agent://globex/price-scout",
-  action: "order.place",
-  tool_level: "L2",
-  stakes: 250,
-  context: {},
-};
 
 /** Flags of the command; those of settings win over the environment. */
 export interface ServeCommandFlags extends ServeFlags {
@@ -107,7 +112,7 @@ async function startServing(
   const { admin_key: _key, console_link: _link, ...facts } = collectStartFacts(service, config);
   log.info("service_listening", facts);
   if (flags.json === true) printJson(collectStartFacts(service, config));
-  else greet(service, config);
+  else for (const line of describeStart(collectStartText(service, config))) print(line);
 }
 
 /** Drains on SIGTERM or SIGINT, then calls `onEnd`. */
@@ -188,27 +193,60 @@ function collectStartFacts(service: Service, config: ServeConfig): Record<string
   };
 }
 
-function greet(service: Service, config: ServeConfig): void {
-  const { url, adapter, version, newAdminKey, sampleCount, replayedCount } = service;
-  const threads = config.httpThreads > 1 ? `, ${config.httpThreads} threads` : "";
-  print(`TrustRank ${version} listens on ${url} (${adapter}${threads}), data in ${config.dataDir}`);
-  if (service.grpcPort !== undefined) {
-    print(`Envoy's ext_authz over gRPC on ${config.host} port ${service.grpcPort}`);
+function collectStartText(service: Service, config: ServeConfig): StartFacts {
+  const { base, socket } = parseServerAddress(service.url);
+  const isDefaultDir = parseDataDirectory(undefined, readEnvironment()) === config.dataDir;
+  return {
+    version: service.version,
+    base,
+    socket,
+    adapter: service.adapter,
+    httpThreads: config.httpThreads,
+    grpcAddress:
+      service.grpcPort === undefined ? undefined : `${config.host} port ${service.grpcPort}`,
+    dataDir: config.dataDir,
+    sampleCount: service.sampleCount,
+    replayedCount: service.replayedCount,
+    agentCount: service.agentCount,
+    newAdminKey: service.newAdminKey,
+    storedAdminKey: service.storedAdminKey,
+    adminKeyOrigin: config.adminKey === undefined ? undefined : describeAdminKeyOrigin(),
+    consoleLink: service.consoleLink,
+    consoleUrl: findConsoleUrl(base, socket, config),
+    command: describeOwnCommand(),
+    dataDirFlags: isDefaultDir ? "" : ` --data-dir ${config.dataDir}`,
+    hasSampleAgent: service.hasRecord(SAMPLE_AGENT),
+    areTestAgentsEnabled: config.isReservedEnabled,
+  };
+}
+
+/** Login page for a browser on this machine, or under the first named host. */
+function findConsoleUrl(
+  base: string,
+  socket: string | undefined,
+  { console: { mode, hosts } }: ServeConfig,
+): string | undefined {
+  if (mode === "off") return undefined;
+  const { hostname } = new URL(base);
+  if (socket === undefined && isLoopbackHost(hostname.replaceAll(/[[\]]/g, "")))
+    return `${base}/console`;
+  return hosts[0] === undefined ? undefined : `https://${hosts[0]}/console`;
+}
+
+/** Variable of the operator's own admin key, or the file that it was read from. */
+function describeAdminKeyOrigin(): string {
+  const variable = "TRUSTRANK_ADMIN_KEY";
+  const origin = findVariableOrigin(variable);
+  const path = readEnvironment()[`${variable}_FILE`];
+  if (origin === undefined) return variable;
+  return path === undefined ? origin : `${path} (${origin})`;
+}
+
+/** How whoever started this runs another command of the package. */
+function describeOwnCommand(): string {
+  if (readEnvironment()["npm_lifecycle_event"] !== undefined) {
+    return "npm run --silent trustrank --";
   }
-  if (sampleCount > 0) print(`loaded the sample history: ${sampleCount} outcomes`);
-  else print(`${service.agentCount} agents from ${replayedCount} outcomes`);
-  if (newAdminKey !== undefined) {
-    print(`admin key, shown this once: ${newAdminKey}`);
-  }
-  const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
-  if (service.consoleLink !== undefined) {
-    print(`console, opens once within 5 minutes: ${service.consoleLink}`);
-  }
-  const quote = key.startsWith("$") ? '"' : "'";
-  const { base, socket } = parseServerAddress(url);
-  const by = socket === undefined ? "" : ` --unix-socket ${socket}`;
-  print("try it:");
-  print(`  curl -s${by} ${base}/v1/trust/verify \\`);
-  print(`    -H ${quote}Authorization: Bearer ${key}${quote} \\`);
-  print(`    -H 'Content-Type: application/json' -d '${JSON.stringify(SAMPLE_REQUEST)}'`);
+  const path = process.argv[1] ?? "trustrank";
+  return basename(path) === "trustrank" ? "trustrank" : `node ${path}`;
 }

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { Bureau } from "../bureau/bureau.ts";
 import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
+import type { KeyDescription } from "../contract/schemas/service.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import { type ServiceStorage, openStorage, publishServiceUrl } from "./storage.ts";
@@ -53,12 +54,16 @@ export interface Service {
   readonly version: string;
   /** Set once, on the start that found no admin key. */
   readonly newAdminKey: string | undefined;
+  /** An admin key that an earlier start or command made and that is valid; its text is not stored. */
+  readonly storedAdminKey: KeyDescription | undefined;
   /** Opens the console once, within minutes; undefined where no browser here could. */
   readonly consoleLink: string | undefined;
   /** Outcomes of the sample history loaded by this start. */
   readonly sampleCount: number;
   readonly replayedCount: number;
   readonly agentCount: number;
+  /** Whether anything is known of an agent. */
+  hasRecord(agent: string): boolean;
   /** True when a thread did not end in time: native code of the store or the archive still runs. */
   readonly isThreadLate: boolean;
   /** `/readyz` answers 503 from now on; everything is still served. */
@@ -137,10 +142,12 @@ async function openService(
     grpcPort: listeners.grpcPort,
     version: readPackageVersion(),
     newAdminKey,
+    storedAdminKey: findAdminKey(keyring),
     consoleLink: createConsoleLink(opening.dependencies.console, keyring, url),
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
+    hasRecord: (agent) => engine.check(agent, 0, clock.now()).isKnown,
     get isThreadLate() {
       return ground.store.hasCloseTimedOut || ground.archive.isLate;
     },
@@ -314,6 +321,11 @@ async function makeAdminKey(keyring: Keyring): Promise<string> {
   const label = "first start";
   const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
+}
+
+function findAdminKey(keyring: Keyring): KeyDescription | undefined {
+  const isValid = (id: string) => keyring.findValidPrincipal(id) !== undefined;
+  return keyring.list().find((key) => key.scopes.includes("admin") && isValid(key.key_id));
 }
 
 const COUNT_INTERVAL_MS = 1000;

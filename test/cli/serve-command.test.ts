@@ -190,6 +190,19 @@ describe("a service", () => {
     expect((await second.server.ended).code).toBe(0);
   });
 
+  it("says at a later start where the key is and how to make another, and no key", async () => {
+    const started = startCommand(["serve", "--port", "0", ...at]);
+    const url = (await started.firstLine).match(/http:\S+/)![0];
+    started.process.kill("SIGTERM");
+    const { code, stdout } = await started.ended;
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("tr_live_");
+    expect(stdout).toMatch(/admin key: printed once by the start or command of \d{4}-\d\d-\d\d/);
+    expect(stdout).toMatch(/^ {2}node \S+ keys create --scopes admin --first-party --data-dir /m);
+    expect(stdout).toContain(`console, opens once within 5 minutes: ${url}/console#login=`);
+    expect(stdout).toContain(`"agent_id":"agent://globex/price-scout"`);
+  });
+
   it("takes the operator's own admin key and never prints it", async () => {
     const own = "k".repeat(40);
     const open = ["--metrics-listen", "0.0.0.0:0"];
@@ -210,6 +223,8 @@ describe("a service", () => {
     const ended = await started.ended;
     expect(ended.stdout + ended.stderr).not.toContain(own);
     expect(ended.stdout).not.toContain("tr_live_");
+    expect(ended.stdout).toContain("admin key: the one in TRUSTRANK_ADMIN_KEY\n");
+    expect(ended.stdout).toContain(`"agent_id":"agent://test/refuse"`);
     expect(ended.stderr).toMatch(/"metrics_listener_open","address":"0\.0\.0\.0"/);
   });
 });

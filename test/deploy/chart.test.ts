@@ -235,6 +235,8 @@ describe("rendered", RENDERER, () => {
     const { notes } = renderer!.render();
     expect(notes).toContain("http://bureau-trustrank.trust:8080");
     expect(notes).toContain("grep 'admin key'");
+    expect(notes).toContain("http://127.0.0.1:8080/console");
+    expect(notes).toContain("-n trust port-forward service/bureau-trustrank 8080:8080");
     expect(renderer!.render({ adminKey: { existingSecret: "k" } }).notes).not.toContain(
       "admin key",
     );

@@ -8,6 +8,19 @@ import { freePort } from "../_ports.ts";
 import { heard, openSandbox, ROOT, SANDBOX, UID } from "./_read-only.ts";
 
 const DOCKERFILE = readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8").replaceAll("\\\n", " ");
+const COMPOSE = parse(readFileSync(join(ROOT, "deploy/compose.yaml"), "utf8")) as {
+  services: Record<
+    string,
+    {
+      volumes?: string[];
+      read_only?: boolean;
+      build?: object;
+      environment?: Record<string, string>;
+      ports?: string[];
+    }
+  >;
+  volumes: object;
+};
 const KEY = "image-admin-key-0123456789-abcdefghijk";
 
 /** Parameters of the last instruction of this name. */
@@ -59,12 +72,46 @@ describe("runs read-only", SANDBOX, () => {
   });
 });
 
+describe("its console", SANDBOX, () => {
+  const sandbox = openSandbox({
+    command: "/opt/trustrank",
+    data: environment["TRUSTRANK_DATA_DIR"]!,
+  });
+  afterAll(() => sandbox.remove());
+
+  test("opens by the link in compose's log, at the published port alone", async () => {
+    const { environment: settings, ports } = COMPOSE.services["trustrank"]!;
+    expect(ports).toEqual(["127.0.0.1:8080:8080"]);
+    const port = String(await freePort());
+    const keyFile = "TRUSTRANK_ADMIN_KEY_FILE";
+    const { [keyFile]: file, TRUSTRANK_METRICS_LISTEN: _, ...others } = settings!;
+    expect(file).toBe("/run/secrets/admin_key");
+    const service = sandbox.start(argv, {
+      ...environment,
+      ...others,
+      TRUSTRANK_PORT: port,
+      TRUSTRANK_ADMIN_KEY: KEY,
+    });
+    const { ended, text } = heard(service);
+    await expect.poll(text).toMatch(/^try it/m);
+    const base = `http://127.0.0.1:${port}`;
+    expect((await fetch(`${base}/console`)).status).toBe(200);
+    const token = new RegExp(`${base}/console#login=(\\S+)`).exec(text())?.[1];
+    const headers = { "content-type": "application/json", origin: base };
+    const body = JSON.stringify({ token });
+    const logIn = () => fetch(`${base}/console/session`, { method: "POST", headers, body });
+    expect((await logIn()).status).toBe(200);
+    expect((await logIn()).status).toBe(401);
+    // Neither the sample nor the test agents are there.
+    expect(text()).toContain('"agent_id":"agent://example/first-agent"');
+    expect(text()).not.toContain(KEY);
+    service.kill("SIGTERM");
+    expect(await ended, text()).toBe(0);
+  });
+});
+
 test("compose names files that are there, and mounts nothing to write but volumes", () => {
-  const compose = parse(readFileSync(join(ROOT, "deploy/compose.yaml"), "utf8")) as {
-    services: Record<string, { volumes?: string[]; read_only?: boolean; build?: object }>;
-    volumes: object;
-  };
-  const { services, volumes } = compose;
+  const { services, volumes } = COMPOSE;
   expect(services["trustrank"]).toMatchObject({
     read_only: true,
     build: { context: "..", dockerfile: "deploy/Dockerfile" },

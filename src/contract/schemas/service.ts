@@ -246,6 +246,17 @@ export const Health = t.defineMessage("Health", {
   version: t.text,
   service_id: t.makeOptional(t.text),
 });
+/** What the address of the service alone leads to: paths of this service. */
+export const ServiceIndex = t.defineMessage("ServiceIndex", {
+  name: t.text,
+  version: t.text,
+  links: t.defineObject({
+    console: t.makeOptional(t.withDescription(t.text, "Where it is served under this host.")),
+    docs: t.text,
+    openapi: t.text,
+    readyz: t.text,
+  }),
+});
 /** What a probe is told without a key. */
 export const PROBE_CODES = ["live", "ready", "not_ready", "draining"] as const;
 export type ProbeCode = (typeof PROBE_CODES)[number];

@@ -64,6 +64,11 @@ export class Console {
     return this.#options.unitOfAccount;
   }
 
+  /** Whether a request with this head gets the page. */
+  isServedUnder(head: RequestHead): boolean {
+    return this.#options.mode !== "off" && this.#isHostKnown(head);
+  }
+
   /** Whether a browser on this machine can reach it without a proxy. */
   get isOpenHere(): boolean {
     const { mode, isBoundToLoopback } = this.#options;
@@ -74,16 +79,25 @@ export class Console {
    * A host other than the known ones is another site's name for this address (DNS rebinding).
    * @throws ServiceFault `not_found` where the console is off, `host_not_known`.
    */
-  checkHost({ host, forwarded }: RequestHead): void {
-    const { mode, hosts, isBoundToLoopback } = this.#options;
-    if (mode === "off") throw new ServiceFault("not_found", "no route has this path");
-    const name = (host ?? "").toLowerCase();
-    const isHere = LOOPBACK_NAMES.has(stripPort(name));
-    if (isHere && (mode === "on" || isBoundToLoopback)) return;
-    const isNamed = hosts.includes(name) || hosts.includes(stripPort(name));
-    if (isNamed && (mode === "on" || forwarded?.get("x-forwarded-proto") === "https")) return;
-    const detail = "name it in TRUSTRANK_CONSOLE_HOSTS, and end TLS in front of it";
+  checkHost(head: RequestHead): void {
+    if (this.#options.mode === "off") throw new ServiceFault("not_found", "no route has this path");
+    if (this.#isHostKnown(head)) return;
+    const detail =
+      "open http://127.0.0.1:PORT/console on this machine or through a forwarded port; to serve the console under " +
+      "another host, name it in TRUSTRANK_CONSOLE_HOSTS and terminate TLS in front of it";
     throw new ServiceFault("host_not_known", detail);
+  }
+
+  /**
+   * A loopback name is no other site's: browsers resolve it to their own machine. So it is known on every bound
+   * address, since a published container port or a forwarded port brings it to a service bound to all of them.
+   */
+  #isHostKnown({ host, forwarded }: RequestHead): boolean {
+    const { mode, hosts } = this.#options;
+    const name = (host ?? "").toLowerCase();
+    if (LOOPBACK_NAMES.has(stripPort(name))) return true;
+    const isNamed = hosts.includes(name) || hosts.includes(stripPort(name));
+    return isNamed && (mode === "on" || forwarded?.get("x-forwarded-proto") === "https");
   }
 
   /** @throws ServiceFault `cross_site`. */

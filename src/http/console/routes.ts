@@ -87,7 +87,7 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     name: "console_page",
     method: "GET",
     path: "/console",
-    summary: "The console, for people; served on loopback unless set otherwise",
+    summary: "The console, for people; served under loopback names unless set otherwise",
     responses: {
       200: {
         description: "The page",

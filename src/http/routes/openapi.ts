@@ -60,7 +60,7 @@ function handleOpenApiDocument({ services, replyFormat, echoedId }: Exchange): R
 }
 
 /** What a browser may do with the page: load its own style sheet, and send its filter back. */
-const DOCS_PAGE_HEADER_LINES = [
+export const DOCS_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   "Referrer-Policy",

@@ -12,6 +12,7 @@ import { OPENAPI_ROUTES } from "./openapi.ts";
 import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./evidence.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
+import { INDEX_ROUTES } from "./index-page.ts";
 import { NAMESPACE_ROUTES } from "./namespaces.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { QUERY_ROUTES } from "./query.ts";
@@ -45,6 +46,7 @@ export const ROUTES: readonly Route[] = [
   ...WEBHOOK_ROUTES,
   ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
+  ...INDEX_ROUTES,
   ...SERVICE_ROUTES,
   ...CLUSTER_ROUTES,
   ...OPENAPI_ROUTES,

@@ -233,8 +233,9 @@ export const SETTINGS = {
     kind: createChoiceKind(CONSOLE_MODES),
     default: "loopback" as const,
     sentence:
-      "where people may open the console: `loopback`: on this machine, and under a named host " +
-      "through a proxy that ends TLS; `on`: under every named host; `off`",
+      "where people may open the console: `loopback`: as `127.0.0.1` or `localhost` (also through a " +
+      "forwarded or published port), and under a named host through a proxy that ends TLS; `on`: " +
+      "under every named host, and the start prints a login link on every address; `off`",
   },
   consoleHosts: {
     variables: ["TRUSTRANK_CONSOLE_HOSTS"],

@@ -279,7 +279,11 @@ describe("where the console is served", () => {
 
   it.each<[string, ConsoleOptions, string, Headers, number]>([
     ["off", { ...LOOPBACK, mode: "off" }, "127.0.0.1", {}, 404],
-    ["bound to all addresses, by loopback's name", LOOPBACK, "127.0.0.1", {}, 421],
+    ["a published port, by loopback's name", LOOPBACK, "127.0.0.1:8080", {}, 200],
+    ["a forwarded port, by loopback's name", LOOPBACK, "localhost:9000", {}, 200],
+    ["a published port, by another site's name", LOOPBACK, "127.0.0.1.evil.example", {}, 421],
+    ["a published port, by the machine's address", LOOPBACK, "192.168.1.5:8080", {}, 421],
+    ["a published port, by the address of all", LOOPBACK, "0.0.0.0:8080", {}, 421],
     ["a named host through TLS", LOOPBACK, "trust.example.com", HTTPS, 200],
     ["a named host with its port", LOOPBACK, "trust.example.com:443", HTTPS, 200],
     ["a named host in the clear", LOOPBACK, "trust.example.com", {}, 421],

@@ -23,7 +23,7 @@ const LISTED: Readonly<Record<Exclude<Gives, "admin">, string>> = {
     register_evidence read_evidence revoke_evidence read_vault_root label_texts list_thresholds
     record_provenance dispute kaizen_run kaizen_runs kaizen_show kaizen_report_link kaizen_report
     kaizen_promote kaizen_rollback list_configs read_config credibility_status credibility_refresh
-    credibility_graph policy_show list_export_days query_cancel query_schema signing_keys usage livez
+    credibility_graph policy_show list_export_days query_cancel query_schema signing_keys usage service_index livez
     healthz readyz metrics service_series service_status cluster_state openapi docs docs_style
     console_page console_file log_in read_session log_out console_put console_patch console_delete`,
 };
