@@ -1,111 +1,60 @@
-// Makes data/sample/outcomes.ndjson, the history a first start loads: about 3,000 outcomes over 120
-// days between agents of a few companies. Seeded, so the same program always writes the same bytes;
-// times count back from a fixed newest moment and are shifted to now when the file is loaded.
+// Makes the files that a first start loads: outcomes.ndjson, about 5,000 outcomes over 120 days between
+// agents of a few companies, and requests.ndjson, what was asked in the last week. Seeded, so the same program always writes the same bytes;
+// times count back from a fixed newest moment and are shifted to now when the files are loaded.
 // Run: node data/sample/generate.ts
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import {
+  type AgentPlan,
+  DAYS,
+  DECOY_COMPANY,
+  DECOY_DAYS,
+  DECOY_OUTCOMES,
+  DECOYS_SINCE,
+  FLEET_ACTIONS,
+  FLEETS,
+  type ReporterPlan,
+  REPORTERS,
+  RING_BROKER,
+  RING_COMPANY,
+  RING_SIZE,
+  STORIES_KEPT_WHOLE,
+  STORY_AGENTS,
+  STORY_OUTCOMES_MAX,
+} from "./agents.ts";
+import { listSampleRequests } from "./requests.ts";
 
 const SEED = 20_260_101;
-const NEWEST_MS = Date.UTC(2026, 0, 1);
+const FLEET_SEED = 44;
+export const NEWEST_MS = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
-const DAYS = 120;
 
-/** How an agent behaves: its rate of failure as a function of days before the newest moment. */
-interface AgentPlan {
-  readonly id: string;
-  readonly outcomeCount: number;
-  readonly failureRate: (daysAgo: number) => number;
-  /** First day on which it is seen, counted back; DAYS when it was there from the start. */
-  readonly sinceDaysAgo: number;
-  readonly actions: readonly string[];
-  /** Median stakes; single stakes spread log-normally around it, within 1 and 5,000. */
-  readonly stakesMedian: number;
-}
-
-/** The counterparties of one company that report outcomes, alike in quality. */
-interface ReporterPlan {
-  readonly company: string;
-  readonly role: string;
-  readonly count: number;
-  /** How often they report the opposite of what happened. */
-  readonly errorRate: number;
-  readonly grade: string;
-}
-
-function steady(id: string, outcomeCount: number, rate: number, stakesMedian = 40): AgentPlan {
-  const actions = ["crm.read", "email.send", "report.write"];
-  return { id, outcomeCount, failureRate: () => rate, sinceDaysAgo: DAYS, actions, stakesMedian };
-}
-
-const AGENTS: readonly AgentPlan[] = [
-  steady("agent://acme/billing-bot", 330, 0.006, 120),
-  steady("agent://acme/support-triage", 300, 0.012),
-  steady("agent://acme/ledger-sync", 260, 0.001, 300),
-  steady("agent://globex/courier", 250, 0.02),
-  steady("agent://globex/inventory", 220, 0.015),
-  steady("agent://initech/tps-reports", 200, 0.03),
-  steady("agent://initech/mail-sorter", 190, 0.025),
-  steady("agent://hooli/search-agent", 210, 0.01),
-  steady("agent://hooli/calendar", 180, 0.002),
-  steady("agent://stark/procurement", 170, 0.012, 600),
-  steady("agent://stark/lab-assistant", 140, 0.04),
-  steady("agent://umbrella/records", 120, 0.09),
-  steady("agent://umbrella/dispatch", 110, 0.12),
-  {
-    // Turned bad ten days ago: its long good record is why a plain average would miss it.
-    id: "agent://globex/price-scout",
-    outcomeCount: 240,
-    failureRate: (daysAgo) => (daysAgo < 10 ? 0.8 : 0.01),
-    sinceDaysAgo: DAYS,
-    actions: ["market.quote", "order.place"],
-    stakesMedian: 80,
-  },
-  {
-    // A fraudster: fails most counterparties, at growing stakes, since it appeared.
-    id: "agent://quickcash/loan-broker",
-    outcomeCount: 130,
-    failureRate: () => 0.92,
-    sinceDaysAgo: 35,
-    actions: ["loan.offer", "payment.collect"],
-    stakesMedian: 400,
-  },
-  {
-    // A newcomer with a thin file: nothing against it, little for it.
-    id: "agent://hooli/new-hire",
-    outcomeCount: 3,
-    failureRate: () => 0,
-    sinceDaysAgo: 6,
-    actions: ["crm.read"],
-    stakesMedian: 10,
-  },
-];
-
-const REPORTERS: readonly ReporterPlan[] = [
-  { company: "acme", role: "buyer", count: 40, errorRate: 0.001, grade: "counterparty" },
-  { company: "globex", role: "carrier", count: 40, errorRate: 0.002, grade: "counterparty" },
-  { company: "stark", role: "escrow-desk", count: 30, errorRate: 0, grade: "escrow" },
-  { company: "hooli", role: "auditor", count: 30, errorRate: 0.001, grade: "mediator" },
-  { company: "initech", role: "clerk", count: 40, errorRate: 0.005, grade: "counterparty" },
-  { company: "wonka", role: "supplier", count: 40, errorRate: 0.002, grade: "counterparty" },
-  // Careless: their word against a careful reporter's is what credibility is for.
-  { company: "umbrella", role: "desk", count: 10, errorRate: 0.05, grade: "counterparty" },
-  // Praises and blames almost at random.
-  { company: "umbrella", role: "intern", count: 3, errorRate: 0.25, grade: "counterparty" },
-];
+/** Median outcomes of a fleet's agent; log-odds of its failures, their spread, and what a failure adds. */
+const FLEET = { outcomes: 60, logOdds: -2.6, spread: 1.3, stickiness: 1.2, stakesMedian: 60 };
+/** Share of a fleet's outcomes that a desk reports; another fleet's agent reports the others. */
+const DESK_SHARE = 0.3;
+const RING_OUTCOMES = 18;
 
 interface Reporter extends ReporterPlan {
   readonly id: string;
 }
 
-const REPORTER_AGENTS: readonly Reporter[] = REPORTERS.flatMap((plan) =>
+interface Row {
+  readonly settledAtMs: number;
+  readonly line: string;
+}
+
+const DESKS: readonly Reporter[] = REPORTERS.flatMap((plan) =>
   Array.from({ length: plan.count }, (_, i) => {
     const number = String(i + 1).padStart(2, "0");
     return Object.assign({ id: `agent://${plan.company}/${plan.role}-${number}` }, plan);
   }),
 );
 
+type Random = () => number;
+
 /** mulberry32: small, seeded, good enough to draw a plausible history. */
-function seededRandom(seed: number): () => number {
+export function createSeededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -115,47 +64,166 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-/** Rounded to cents; normal by Box-Muller. */
-function drawStakes(random: () => number, median: number): number {
-  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  const stakes = median * Math.exp(normal);
+/** By Box-Muller. */
+function drawNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+/** Rounded to cents. */
+function drawStakes(random: Random, median: number): number {
+  const stakes = median * Math.exp(drawNormal(random));
   return Math.round(Math.min(Math.max(stakes, 1), 5000) * 100) / 100;
 }
 
-function drawReporter(random: () => number, subject: string): Reporter {
-  // A company does not report on its own agents.
-  const company = subject.split("/")[2];
-  const eligible = REPORTER_AGENTS.filter((reporter) => reporter.company !== company);
-  return eligible[Math.floor(random() * eligible.length)]!;
+function drawOne<T>(random: Random, values: readonly T[]): T {
+  return values[Math.floor(random() * values.length)]!;
+}
+
+const findCompany = (id: string) => id.split("/")[2]!;
+
+/** A company does not report on its own agents. */
+function drawDesk(random: Random, subject: string): Reporter {
+  const company = findCompany(subject);
+  return drawOne(
+    random,
+    DESKS.filter((desk) => desk.company !== company),
+  );
+}
+
+interface Outcome {
+  readonly subject: string;
+  readonly reporter: string;
+  readonly hasFailed: boolean;
+  readonly stakes: number;
+  readonly grade: string;
+  readonly daysAgo: number;
+  readonly action: string;
+}
+
+function formatRow({ subject, reporter, hasFailed, daysAgo, action, ...rest }: Outcome): Row {
+  const settledAtMs = Math.round(NEWEST_MS - daysAgo * DAY_MS);
+  const { stakes, grade } = rest;
+  const outcome = {
+    subject,
+    reporter,
+    outcome: hasFailed ? 0 : 1,
+    stakes,
+    grade,
+    settled_at: new Date(settledAtMs).toISOString(),
+    action,
+  };
+  return { settledAtMs, line: JSON.stringify(outcome) };
+}
+
+/** Every outcome is drawn, also one that is left out: what others draw does not depend on it. */
+function drawStory(random: Random, agent: AgentPlan): Row[] {
+  const { id: subject, untilDaysAgo: until = 0 } = agent;
+  const rows = Array.from({ length: agent.outcomeCount }, () => {
+    const daysAgo = until + random() * (agent.sinceDaysAgo - until);
+    const reporter = drawDesk(random, subject);
+    const isFailure = random() < agent.failureRate(daysAgo);
+    const isMisreported = random() < reporter.errorRate;
+    return formatRow({
+      subject,
+      reporter: reporter.id,
+      hasFailed: isFailure !== isMisreported,
+      stakes: drawStakes(random, agent.stakesMedian),
+      grade: reporter.grade,
+      daysAgo,
+      action: drawOne(random, agent.actions),
+    });
+  });
+  return STORIES_KEPT_WHOLE.has(subject) ? rows : rows.slice(0, STORY_OUTCOMES_MAX);
+}
+
+const FLEET_AGENTS: readonly string[] = Object.entries(FLEETS).flatMap(([company, roles]) =>
+  roles.map((role) => `agent://${company}/${role}`),
+);
+
+/** Outcomes of one agent in order of time: after a failure the next one is likelier. */
+function drawFleetAgent(random: Random, subject: string): Row[] {
+  const { outcomes, logOdds, spread, stickiness, stakesMedian } = FLEET;
+  const quality = logOdds + spread * drawNormal(random);
+  const count = Math.round(outcomes * Math.exp(0.1 * drawNormal(random)));
+  const days = Array.from({ length: count }, () => random() * DAYS).toSorted((a, b) => b - a);
+  const partners = FLEET_AGENTS.filter((id) => findCompany(id) !== findCompany(subject));
+  let hasFailed = false;
+  return days.map((daysAgo) => {
+    const odds = Math.exp(quality + (hasFailed ? stickiness : 0));
+    hasFailed = random() < odds / (1 + odds);
+    const desk = random() < DESK_SHARE ? drawDesk(random, subject) : undefined;
+    return formatRow({
+      subject,
+      reporter: desk?.id ?? drawOne(random, partners),
+      hasFailed,
+      stakes: drawStakes(random, stakesMedian),
+      grade: desk?.grade ?? "counterparty",
+      daysAgo,
+      action: drawOne(random, FLEET_ACTIONS),
+    });
+  });
+}
+
+/** Outcomes of a name that is used for a few days. */
+function drawDecoy(random: Random, since: number, number: number): Row[] {
+  const subject = `agent://${DECOY_COMPANY}/deal-finder-${number}`;
+  return Array.from({ length: DECOY_OUTCOMES.all }, (_, i) => {
+    const desk = drawDesk(random, subject);
+    return formatRow({
+      subject,
+      reporter: desk.id,
+      hasFailed: i >= DECOY_OUTCOMES.good && random() < 0.95,
+      stakes: drawStakes(random, i < DECOY_OUTCOMES.good ? 15 : 250),
+      grade: desk.grade,
+      daysAgo: since - (DECOY_DAYS * (i + random())) / DECOY_OUTCOMES.all,
+      action: "deal.close",
+    });
+  });
+}
+
+/** Six agents that praise each other and their broker for a month. */
+function drawRing(random: Random): Row[] {
+  const members = Array.from({ length: RING_SIZE }, (_, i) => `agent://${RING_COMPANY}/echo-${i + 1}`);
+  return [...members, RING_BROKER].flatMap((subject) =>
+    Array.from({ length: RING_OUTCOMES }, () =>
+      formatRow({
+        subject,
+        reporter: drawOne(
+          random,
+          members.filter((id) => id !== subject),
+        ),
+        hasFailed: false,
+        stakes: drawStakes(random, 20),
+        grade: "counterparty",
+        daysAgo: 2 + random() * 30,
+        action: "deal.close",
+      }),
+    ),
+  );
 }
 
 /** The whole file: one JSON object per line, oldest first. */
 export function sampleText(): string {
-  const random = seededRandom(SEED);
-  const rows: { settledAtMs: number; line: string }[] = [];
-  for (const agent of AGENTS) {
-    for (let i = 0; i < agent.outcomeCount; i += 1) {
-      const daysAgo = random() * agent.sinceDaysAgo;
-      const reporter = drawReporter(random, agent.id);
-      const hasFailed = random() < agent.failureRate(daysAgo);
-      const isMisreported = random() < reporter.errorRate;
-      const settledAtMs = Math.round(NEWEST_MS - daysAgo * DAY_MS);
-      const outcome = {
-        subject: agent.id,
-        reporter: reporter.id,
-        outcome: hasFailed === isMisreported ? 1 : 0,
-        stakes: drawStakes(random, agent.stakesMedian),
-        grade: reporter.grade,
-        settled_at: new Date(settledAtMs).toISOString(),
-        action: agent.actions[Math.floor(random() * agent.actions.length)],
-      };
-      rows.push({ settledAtMs, line: JSON.stringify(outcome) });
-    }
-  }
+  const random = createSeededRandom(SEED);
+  const stories = STORY_AGENTS.flatMap((agent) => drawStory(random, agent));
+  const others = createSeededRandom(FLEET_SEED);
+  const fleets = FLEET_AGENTS.flatMap((id) => drawFleetAgent(others, id));
+  const decoys = DECOYS_SINCE.flatMap((since, i) => drawDecoy(others, since, i + 1));
+  const rows = [...stories, ...fleets, ...decoys, ...drawRing(others)];
   rows.sort((first, second) => first.settledAtMs - second.settledAtMs);
   return rows.map((row) => `${row.line}\n`).join("");
 }
 
+/** The requests of the last week: one JSON object per line, oldest first. */
+export function sampleRequestText(): string {
+  const lines = listSampleRequests(createSeededRandom).map(({ daysAgo, ...request }) => {
+    const at = new Date(Math.round(NEWEST_MS - daysAgo * DAY_MS)).toISOString();
+    return `${JSON.stringify({ at, ...request })}\n`;
+  });
+  return lines.join("");
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(new URL("./outcomes.ndjson", import.meta.url), sampleText());
+  writeFileSync(new URL("./requests.ndjson", import.meta.url), sampleRequestText());
 }

@@ -30,6 +30,7 @@ const DATA = [
   "data/config",
   "data/grounding",
   "data/sample/outcomes.ndjson",
+  "data/sample/requests.ndjson",
   "src/http/grpc/ext_authz.proto",
   "src/console/styles",
   "src/console/icon.svg",

@@ -3,7 +3,6 @@
 import type { ServiceCore } from "./core.ts";
 import { randomBytes } from "node:crypto";
 
-import type { Bureau } from "../bureau/bureau.ts";
 import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { KeyDescription } from "../contract/schemas/service.ts";
@@ -103,7 +102,7 @@ async function openService(
   const clock = openClock(log, closers);
   const ground = await openStorage({ config, log, onFatal, closers, subscribers, clock });
   const { claim, keyring, decisions, evidence } = ground;
-  const { ledger, engine, bureau } = evidence;
+  const { ledger, engine } = evidence;
   const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
   await catchUpWithCluster(ground, reporting, log);
@@ -113,7 +112,7 @@ async function openService(
   const webhooks = openWebhooks(config, ground, log, closers);
   const isAlone = config.cluster === undefined;
   const isSampleDue = isAlone && config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
+  const sampleCount = isSampleDue ? await loadSample(ground, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
@@ -233,8 +232,9 @@ function buildEventLearners(
 }
 
 /** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
-async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
-  return (await import("./sample.ts")).importSampleHistory(bureau, nowMs);
+async function loadSample({ evidence, decisions }: ServiceStorage, nowMs: number): Promise<number> {
+  const target = { core: evidence, decisions: decisions.log };
+  return (await import("./sample.ts")).loadSample(target, nowMs);
 }
 
 function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenDecisionLog) {
