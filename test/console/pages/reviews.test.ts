@@ -193,10 +193,11 @@ describe("Reviews", needs("chromium"), () => {
     await expect.poll(() => page.locator("tbody a.agent").first().textContent()).toContain("risk");
     expect(await chosen(visitor)).toContain("many/n39");
     // Somebody else decides what is shown.
-    const open = await list("state=open&agent=agent://many/n7");
-    await visitor.go(`reviews?id=${open[0]!.id}`);
+    const [open] = await list("state=open&agent=agent://many/n7");
+    const { id } = open!;
+    await visitor.go(`reviews?id=${id}`);
     await expect.poll(() => chosen(visitor)).toContain("many/n7");
-    await stage.ask("POST", `/v1/reviews/${open[0]!.id}/decision`, { decision: "upheld" });
+    await stage.ask("POST", `/v1/reviews/${id}/decision`, { decision: "upheld" });
     await page.getByText("This review is not open any more").waitFor();
     await page.keyboard.press("a");
     expect(await page.getByRole("button", { name: /^Approve/ }).isDisabled()).toBe(true);

@@ -35,7 +35,7 @@ interface DecisionBarProps {
 /** The buttons that decide, and what came of the last one; at the bottom edge of a narrow screen. */
 export function DecisionBar({ entry, actions, handlers }: DecisionBarProps): VNode {
   const isBusy = actions.isBusy || entry === undefined;
-  return html`<div class="decision-bar">
+  return html`<div class="card decision-bar">
     ${actions.lastMessage !== "" && html`<${Notice} kind="good">${actions.lastMessage}<//>`}
     ${actions.error !== undefined && html`<${Failure} error=${actions.error} />`}
     ${entry === undefined ? html`<p class="dim">Nothing is chosen.</p>` : html`<${ChosenReview} entry=${entry} />`}

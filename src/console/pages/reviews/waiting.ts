@@ -188,14 +188,12 @@ function QueueAndSelection(props: QueueAndSelectionProps): VNode {
       <//>
     </div>
     <div class="span-5 queue-detail">
-      <${Card}>
-        <${SelectedReview}
-          entry=${left[index]}
-          isGone=${index < 0}
-          actions=${actions}
-          selection=${selection}
-        />
-      <//>
+      <${SelectedReview}
+        entry=${left[index]}
+        isGone=${index < 0}
+        actions=${actions}
+        selection=${selection}
+      />
     </div>
   <//>`;
 }
@@ -215,23 +213,23 @@ interface SelectedReviewProps {
 function SelectedReview({ entry, isGone, actions, selection }: SelectedReviewProps): VNode {
   const { handlers, terms, setTerms } = selection;
   const [parameters] = usePageParameters();
-  return html`<div class="review-detail">
-    <a class="button back" href=${linkTo("reviews", { ...parameters, id: undefined })}>
+  return html`<a class="button back" href=${linkTo("reviews", { ...parameters, id: undefined })}>
       ← All reviews
     </a>
     <${DecisionBar} entry=${entry} actions=${actions} handlers=${handlers} />
     ${isGone && html`<${Notice}>This review is not open any more: choose another one.<//>`}
     ${
       entry !== undefined &&
-      html`<${DecisionTermsForm}
+      html`<${Card}>
+        <${DecisionTermsForm}
           entry=${entry}
           actions=${actions}
           terms=${terms}
           setTerms=${setTerms}
         />
-        <${ReviewEvidence} entry=${entry} />`
-    }
-  </div>`;
+        <${ReviewEvidence} entry=${entry} />
+      <//>`
+    }`;
 }
 
 interface WaitingColumnsOptions {
