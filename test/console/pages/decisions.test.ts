@@ -96,8 +96,8 @@ describe("Decisions", needs("chromium"), () => {
   });
 
   it("keeps all columns in sight, whatever an agent is called", async () => {
-    const agent = `agent://acme/${"longest-name-that-an-agent-may-have".repeat(13)}`;
-    const unbroken = `agent://acme/${"x".repeat(490)}`;
+    const agent = `agent://acme/${"longest-name-of-an-agent-".repeat(5)}/of/${"its-own-name-".repeat(9)}`;
+    const unbroken = `agent://acme/${Array.from({ length: 3 }, () => "x".repeat(128)).join("/")}`;
     for (const agent_id of [agent, unbroken]) {
       await stage.ask("POST", "/v1/trust/verify", {
         agent_id,
@@ -110,7 +110,7 @@ describe("Decisions", needs("chromium"), () => {
     const region = page.getByRole("region", { name: "decisions", exact: true });
     const name = region.locator(`a.agent[title="${agent}"]`);
     await name.waitFor();
-    expect(await name.textContent()).toMatch(/^\s*acme\/longest.*….*an-agent-may-have\s*$/);
+    expect(await name.textContent()).toMatch(/^\s*acme\/longest.*….*its-own-name-\s*$/);
     await region.locator(`a.agent[title="${unbroken}"]`).waitFor();
     expect(await region.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
     await expectSound();

@@ -68,7 +68,7 @@ function ChosenReview({ entry }: { entry: QueuedReviewWithRisk }): VNode {
   const [parameters] = usePageParameters();
   const href = linkTo("reviews", { ...parameters, id: entry.id });
   return html`<p class="chosen-review">
-    <${AgentLink} id=${entry.agent} href=${href} /> <${Tag} word=${entry.level} />${" "}
+    <${AgentLink} id=${entry.agent} href=${href} /> <${Tag} word=${entry.level} tone="" />${" "}
     <span class="dim">risk ${formatPercent(entry.risk)}</span>
   </p>`;
 }

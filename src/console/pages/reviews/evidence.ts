@@ -23,7 +23,7 @@ export function ReviewEvidence({ entry }: { entry: QueuedReviewWithRisk }): VNod
       <${Tag}
         word=${entry.kind === "dispute" ? "dispute" : "held for a person"}
         tone="person"
-      />${" "} <${Tag} word=${entry.level} />${" "}
+      />${" "} <${Tag} word=${entry.level} tone="" />${" "}
       ${entry.claimed_by !== null && html`<span class="dim">claimed by <${UntrustedText} text=${entry.claimed_by} /></span>`}
     </h2>
     ${entry.waiting > 0 && html`<p class="warn"><b>${formatNumber(entry.waiting)}</b> ${entry.waiting === 1 ? "caller waits" : "callers wait"} for this decision right now: it lets them go.</p>`}

@@ -257,7 +257,7 @@ function buildWaitingColumns({
       }}
     />`;
   return [
-    { label: "mark", cell: box },
+    { label: "mark", isExtra: true, cell: box },
     {
       label: "agent",
       cell: (row) => {
