@@ -101,7 +101,8 @@ describe("Keys", needs("chromium"), () => {
     const { page } = visitor;
     const row = rows().filter({ hasText: id });
     await row.getByText("not used yet").waitFor();
-    await page.locator(".figure", { hasText: "unused for 90 days" }).getByText("0").waitFor();
+    const unused = page.locator(".figure", { hasText: "unused for 90 days" }).locator(".big");
+    expect(await unused.textContent()).toBe("0");
     expect(await verify(secret)).toBe(200);
     await expect
       .poll(async () => {
