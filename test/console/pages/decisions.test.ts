@@ -54,8 +54,8 @@ describe("Decisions", needs("chromium"), () => {
       const chosen = await list(`disposition=${disposition}`);
       expect(chosen.length).toBeGreaterThan(0);
       await expect.poll(() => rows.count()).toBe(chosen.length);
-      const tags = new Set(await rows.locator(".answer .tag").allTextContents());
-      expect(tags).toEqual(new Set([words]));
+      const tags = async () => new Set(await rows.locator(".answer .tag").allTextContents());
+      await expect.poll(tags).toEqual(new Set([words]));
       await page.getByRole("button", { name: `Remove Outcome ${words}` }).click();
     }
     const legend = page.locator(".legend").first();
