@@ -167,7 +167,7 @@ async function countDecisions(exchange: Exchange): Promise<Reply> {
     oldest_at: oldestMs === undefined ? null : formatTime(oldestMs),
     facets,
     step_ms: stepMs,
-    times: times.map(({ atMs, ...counts }) => ({ at: formatTime(atMs), ...counts })),
+    times: times.map(({ atMs, ...step }) => ({ at: formatTime(atMs), ...step })),
   });
 }
 
