@@ -1,6 +1,6 @@
 // The real service and Debian's Chromium for tests of the console: pages visited as people visit them,
 // and what must hold on every one of them.
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { expect } from "vitest";
 import { browser as command } from "../_chromium.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { startCommand, type Started } from "../cli/_process.ts";
+import { reduceColors } from "./_palette.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = [
@@ -195,7 +196,8 @@ async function picture(page: Page, name: string): Promise<void> {
   if (!process.env["TRUSTRANK_PICTURES"]) return;
   mkdirSync(folder, { recursive: true });
   const isWhole = folder !== path.resolve(GUIDE_PICTURES);
-  await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: isWhole });
+  const taken = await page.screenshot({ fullPage: isWhole });
+  writeFileSync(path.join(folder, `${name}.png`), reduceColors(taken));
 }
 
 /** By the debugging protocol: a script element would be stopped by the page's own policy. */

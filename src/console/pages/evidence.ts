@@ -55,9 +55,9 @@ const COLUMNS: readonly Column<EvidenceRecord>[] = [
 
 const THRESHOLD_COLUMNS: readonly Column<KindThreshold>[] = [
   { label: "kind of text", cell: (row) => row.kind },
-  { label: "doubted from, log-odds", isNumber: true, cell: (row) => formatNumber(row.doubt_at, 3) },
+  { label: "doubted from, risk", isNumber: true, cell: (row) => formatNumber(row.doubt_at, 3) },
   {
-    label: "called hallucinated from, log-odds",
+    label: "called hallucinated from, risk",
     isNumber: true,
     cell: (row) => formatNumber(row.hallucinated_at, 3),
   },
