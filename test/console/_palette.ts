@@ -3,6 +3,8 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const COLORS_MAX = 256;
+/** The highest three bits of each channel. */
+const KIND_MASK = 0xe0_e0_e0;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** @param png of 8 bits a channel, without interlacing, as Chromium makes them. */
@@ -11,7 +13,9 @@ export function reduceColors(png: Buffer): Buffer {
   const counts = new Map<number, number>();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
   const byCount = [...counts].toSorted((one, other) => other[1] - one[1]).map(([color]) => color);
-  const palette = byCount.slice(0, COLORS_MAX);
+  // The first of each kind of color comes before the hundredth shade of grey.
+  const kinds = new Map(byCount.toReversed().map((color) => [color & KIND_MASK, color]));
+  const palette = [...new Set([...kinds.values(), ...byCount])].slice(0, COLORS_MAX);
   const places = new Map(byCount.map((color) => [color, findClosest(palette, color)]));
   // A row begins with its filter: none, which suits palettes best.
   const rows = Buffer.alloc((width + 1) * height);

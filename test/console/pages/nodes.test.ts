@@ -1,6 +1,6 @@
 // Nodes of a cluster on the page Health, over a real log and two nodes.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeNodeState } from "../../../src/console/pages/health/nodes.ts";
+import { describeNodeState } from "../../../src/console/pages/health/parts.ts";
 import type { ClusterNode, ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
 import { ADMIN_KEY, Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";

@@ -9,24 +9,15 @@ import { Card } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { Tag, UntrustedText } from "../../parts/words.ts";
 import { usePolledData } from "../../use-data.ts";
+import { describeNodeState } from "./parts.ts";
 
 const PATH = "/v1/cluster";
 /** Nodes report every five seconds. */
 const EVERY_MS = 5000;
-/** Six reports missed: the cluster counts it as a problem, too. */
-const REPORT_AGE_SEC_MAX = 30;
-const LAG_MESSAGES_MAX = 10_000;
-
 const ROLES: Readonly<Record<string, string>> = {
   analytics: "answers, and keeps the decisions of all nodes",
   serve: "answers",
 };
-
-/** The state of a node as a word and its color. */
-export function describeNodeState(node: ClusterNode): readonly [word: string, tone: string] {
-  if (node.age_seconds > REPORT_AGE_SEC_MAX) return ["no report", "deny"];
-  return node.lag_messages > LAG_MESSAGES_MAX ? ["behind", "warn"] : ["current", "allow"];
-}
 
 const listColumns = (own: string): readonly Column<ClusterNode>[] => [
   {

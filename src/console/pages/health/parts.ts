@@ -8,6 +8,7 @@ import {
   formatPercent,
 } from "../../format.ts";
 import { linkTo } from "../../location.ts";
+import type { ClusterNode } from "../../../contract/schemas/cluster/state.ts";
 import type { ServiceStatus } from "../../../contract/schemas/series.ts";
 
 type PartState = "ok" | "look" | "act" | "off";
@@ -28,6 +29,7 @@ const WEBHOOK_OLD_SEC = 1800;
 const TABLE_FULL_SHARE = 0.8;
 const NODE_LATE_MS = 5000;
 const NODE_LOST_MS = 30_000;
+const NODE_LAG_MESSAGES_MAX = 10_000;
 const MS_PER_SEC = 1000;
 const UNVERIFIED_MS = 2 * 86_400 * MS_PER_SEC;
 
@@ -98,6 +100,12 @@ function listClusterParts({ stream }: ServiceStatus): HealthPart[] {
       { isBad: isAway || isLost, isOdd: lagMs !== null && lagMs > NODE_LATE_MS },
     ),
   ];
+}
+
+/** The state of a node of the cluster by its last report, as a word and its color. */
+export function describeNodeState(node: ClusterNode): readonly [word: string, tone: string] {
+  if (node.age_seconds * MS_PER_SEC > NODE_LOST_MS) return ["no report", "deny"];
+  return node.lag_messages > NODE_LAG_MESSAGES_MAX ? ["behind", "warn"] : ["current", "allow"];
 }
 
 function listDiskParts({ at, journal, disk }: ServiceStatus): HealthPart[] {
