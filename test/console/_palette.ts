@@ -75,10 +75,11 @@ function decode(png: Buffer): { width: number; height: number; pixels: Uint32Arr
   for (let y = 0; y < height; y += 1) {
     const from = y * (stride + 1);
     const row = Uint8Array.from(raw.subarray(from + 1, from + 1 + stride));
-    unfilter(raw[from]!, row, above, channels);
+    unfilter(raw[from] ?? 0, row, above, channels);
     for (let x = 0; x < width; x += 1) {
       const at = x * channels;
-      pixels[y * width + x] = (row[at]! << 16) | (row[at + 1]! << 8) | row[at + 2]!;
+      pixels[y * width + x] =
+        ((row[at] ?? 0) << 16) | ((row[at + 1] ?? 0) << 8) | (row[at + 2] ?? 0);
     }
     above = row;
   }
@@ -89,14 +90,14 @@ function decode(png: Buffer): { width: number; height: number; pixels: Uint32Arr
 function unfilter(filter: number, row: Uint8Array, above: Uint8Array, channels: number): void {
   for (let at = 0; at < row.length; at += 1) {
     const left = row[at - channels] ?? 0;
-    const up = above[at]!;
+    const up = above[at] ?? 0;
     const corner = above[at - channels] ?? 0;
     let predicted = 0;
     if (filter === 1) predicted = left;
     else if (filter === 2) predicted = up;
     else if (filter === 3) predicted = (left + up) >> 1;
     else if (filter === 4) predicted = predictPaeth(left, up, corner);
-    row[at] = row[at]! + predicted;
+    row[at] = (row[at] ?? 0) + predicted;
   }
 }
 
