@@ -66,7 +66,9 @@ const COLUMNS = [
     label: "why",
     isLong: true,
     cell: (run: ListedRun) =>
-      html`<span class="dim" title=${run.reason}><${UntrustedText} text=${run.reason} /></span>`,
+      html`<span class="dim clamp" title=${run.reason}
+        ><${UntrustedText} text=${run.reason}
+      /></span>`,
   },
 ];
 

@@ -36,8 +36,9 @@ const UNITS: Readonly<Record<string, string>> = {
 function formatMeasureValue(name: string, value: number): string {
   if (SHARES.has(name)) return formatPercent(value, 2);
   const unit = UNITS[name];
-  const number = formatNumber(value, Math.abs(value) >= 100 ? 0 : 4);
-  return unit === undefined ? number : `${number} ${unit}`;
+  const digits = Math.abs(value) >= 100 ? 0 : 4;
+  if (unit === undefined) return formatNumber(value, digits);
+  return `${formatNumber(value, Math.min(digits, 2))} ${unit}`;
 }
 
 function formatBound({ name, comparison, bound, bound_high: high }: RunGateMeasure): string {
@@ -97,8 +98,7 @@ const COLUMNS = [
         ${gate.measures.map(
           (measure) =>
             html`<li>
-              ${formatMeasureLabel(measure.name)}
-              <b>${formatMeasureValue(measure.name, measure.value)}</b>${" "}
+              ${formatMeasureLabel(measure.name)}${" "}<b>${formatMeasureValue(measure.name, measure.value)}</b>${" "}
               <span class=${measure.is_within ? "dim" : "warn"}>${formatBound(measure)}</span>
             </li>`,
         )}

@@ -113,7 +113,7 @@ function RunFacts({ run }: { run: RunDetails }): VNode {
     ["state", html`<${Tag} word=${word} tone=${tone} />`],
     [
       "started",
-      html`<${Time} at=${run.started_at} as="full" /> by
+      html`<${Time} at=${run.started_at} as="full" /> by${" "}
         <${UntrustedText} text=${run.started_by} />`,
     ],
     ["took", formatDuration(run.duration_ms)],
