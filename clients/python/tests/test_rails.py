@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trustrank import HandshakeGate, OutcomeReport, ToolEnd, TrustRank, gated
+from trustrank import AgentFaultError, HandshakeGate, OutcomeReport, ToolEnd, TrustRank, gated
 from trustrank.langchain import langchain_gate
 from trustrank.openai_agents import openai_tool
 from trustrank.signing import OutcomeSigner, generate_signing_key
@@ -64,7 +64,7 @@ def test_runs_refuses_parks_and_reports(gate: HandshakeGate, report: OutcomeRepo
         pay(counterparty="connect", amount=13)
     assert RAN == ["connect", "escalate", "connect", "connect"]
     assert sent(report) == 4
-    assert report.skipped == {"refused": 0, "not_run": 0, "unfinished": 0, "unattributed": 0}
+    assert set(report.skipped.values()) == {0}
 
 
 def test_a_callback_that_raises_denies(client: TrustRank) -> None:
@@ -117,7 +117,12 @@ def test_langchain_refuses_parks_reports_and_skips_what_did_not_run(
     class ToolInvocationError(Exception):
         pass
 
-    resumed: list[Any] = [{"type": "approve"}, {"type": "reject"}, "approve"]
+    resumed: list[Any] = [
+        {"decisions": [{"type": "approve"}]},
+        {"decisions": [{"type": "approve"}, {"type": "reject"}]},
+        {"type": "reject"},
+        "approve",
+    ]
     wrap = langchain_gate(
         gate,
         tool_message=lambda **fields: SimpleNamespace(**fields),
@@ -138,12 +143,75 @@ def test_langchain_refuses_parks_reports_and_skips_what_did_not_run(
     assert wrap(None, request("connect"), handler) == "sent"
     assert wrap(None, request("refuse"), handler).status == "error"
     assert wrap(None, request("escalate"), handler) == "sent"
-    for _ in range(2):
+    for _ in range(3):
         assert wrap(None, request("escalate"), handler).content == "refused: not approved by a person"
     with pytest.raises(ToolInvocationError):
         wrap(None, request("connect"), invalid)
     wrap(None, request("connect", tool=None), lambda _asked: SimpleNamespace(status="error"))
     assert (sent(report), RAN) == (2, ["connect", "escalate"])
+
+
+def test_langchain_takes_the_message_in_a_command_for_the_answer(
+    gate: HandshakeGate, client: TrustRank
+) -> None:
+    ends: list[ToolEnd] = []
+    wrap = langchain_gate(gate, tool_message=dict, interrupt=lambda asked: None, report=ends.append)
+    call = {"name": "pay", "id": "c-2", "args": {"counterparty": "connect", "amount": 5}}
+    messages = [
+        SimpleNamespace(tool_call_id="c-1", status="success"),
+        SimpleNamespace(tool_call_id="c-2", status="error"),
+    ]
+    for update in ({"messages": messages}, [("messages", messages)], {"messages": messages[:1]}):
+        wrap(None, SimpleNamespace(tool_call=call), lambda _: SimpleNamespace(update=update))
+    assert [end.is_success for end in ends] == [False, False, True]
+
+
+def test_a_raise_is_reported_only_where_something_says_whose_fault_it_was(client: TrustRank) -> None:
+    report = OutcomeReport(client, subject=lambda end: "agent://shop/connect")
+    offered: list[Any] = []
+    report.queue.offer = offered.append  # type: ignore[method-assign]
+
+    class OfAnotherCopy(Exception):
+        agent_fault = True
+
+    class Excused(Exception):
+        agent_fault = False
+
+    late = AgentFaultError("late")
+    late.__cause__ = TimeoutError()
+    wrapped = RuntimeError("wrapped")
+    wrapped.__cause__ = AgentFaultError("nothing was sent")
+    circle = RuntimeError("round")
+    circle.__cause__ = circle
+    for error in (late, wrapped, OfAnotherCopy(), Excused()):
+        report(ToolEnd("pay", {}, error=error))
+    assert [outcome.get("agent_fault") for outcome in offered] == [True, True, True, False]
+    for error in (OSError("closed"), circle):
+        report(ToolEnd("pay", {}, error=error))
+    cut: list[BaseException] = [TimeoutError(), asyncio.TimeoutError(), asyncio.CancelledError()]
+    for cause in cut:
+        report(ToolEnd("pay", {}, error=cause))
+    assert (report.skipped["fault_unknown"], report.skipped["unfinished"]) == (2, 3)
+    assert len(offered) == 4
+
+
+def test_a_lost_outcome_is_said_once_until_it_works_again(
+    client: TrustRank, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = [0.0]
+    report = OutcomeReport(client, subject=lambda end: end.input, monotonic=lambda: now[0])
+
+    def play(name: str) -> int:
+        report(ToolEnd("pay", name, output="sent"))
+        report.queue.flush(30)
+        now[0] += 60
+        return len(caplog.records)
+
+    assert [play("agent://test/connect") for _ in range(2)] == [1, 1]
+    assert "refused (reserved_agent: " in caplog.text
+    report.queue._accepted = now[0]
+    assert play("agent://test/connect") == 2
+    assert report.queue.counts["dropped"] == 3
 
 
 def test_the_queue_drops_what_the_service_refuses_and_says_so(client: TrustRank) -> None:

@@ -14,10 +14,11 @@ from ._messages import (
     VerifyVerdict,
 )
 from ._review import Review
-from .rails import HandshakeGate, ToolDecision, ToolEnd, gated
+from .rails import AgentFaultError, HandshakeGate, ToolDecision, ToolEnd, gated
 from .reporting import OutcomeQueue, OutcomeReport
 
 __all__ = [
+    "AgentFaultError",
     "AsyncTrustGateway",
     "AsyncTrustRank",
     "CheckVerdict",

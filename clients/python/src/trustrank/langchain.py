@@ -26,7 +26,8 @@ def langchain_gate(
 ) -> Callable[..., Any]:
     """A `wrap_tool_call(self, request, handler)` that refuses, parks and reports.
 
-    Only `True` or `{"type": "approve"}` as the value of a resumption lets a parked call through.
+    Only `True`, `{"type": "approve"}` or LangChain's `{"decisions": [{"type": "approve"}]}` as the value of
+    a resumption lets a parked call through. A `Command` counts as the message in it that answers the call.
     """
 
     def wrap_tool_call(_self: Any, request: Any, handler: Callable[[Any], Any]) -> Any:
@@ -54,14 +55,32 @@ def langchain_gate(
             raise
         # A name without a tool is answered with a message, and nothing has run.
         if report is not None and getattr(request, "tool", call) is not None:
-            report(ToolEnd(name, given, output=output, decision=decision))
+            answer = _answer(output, call.get("id"))
+            report(ToolEnd(name, given, output=answer, decision=decision))
         return output
 
     return wrap_tool_call
 
 
 def _is_approval(resumed: Any) -> bool:
+    if isinstance(resumed, dict) and "decisions" in resumed:
+        # One interrupt parks one call, so there is one decision on it.
+        decisions = resumed["decisions"]
+        resumed = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else None
     return resumed is True or (isinstance(resumed, dict) and resumed.get("type") == "approve")
+
+
+def _answer(output: Any, call_id: Any) -> Any:
+    """The message to the model in a `Command` that the tool returned; of anything else the output itself."""
+    update = getattr(output, "update", None)
+    if isinstance(output, dict) or not isinstance(update, (dict, list)):
+        return output
+    pairs = update.items() if isinstance(update, dict) else update
+    for name, value in (pair for pair in pairs if isinstance(pair, tuple) and len(pair) == 2):
+        for message in value if name == "messages" and isinstance(value, list) else ():
+            if getattr(message, "tool_call_id", None) == call_id:
+                return message
+    return output
 
 
 def _is_invalid(error: BaseException) -> bool:

@@ -31,6 +31,16 @@ class ToolDecision:
         return None if self.verdict is None else self.verdict.request_id
 
 
+class AgentFaultError(Exception):
+    """Raised by a tool that knows that the failure is the agent's, whom the outcome is about."""
+
+    agent_fault = True
+
+
+#: Causes looked at; a chain may be a circle.
+_CAUSES_MAX = 8
+
+
 @dataclass(frozen=True)
 class ToolEnd:
     """A tool call that ran: with `error` it raised, else it returned `output`."""
@@ -43,12 +53,27 @@ class ToolEnd:
 
     @property
     def is_unfinished(self) -> bool:
-        """Cancelled, or parked from inside the tool: nobody knows what would have come of it."""
-        error = self.error
-        return error is not None and (
-            isinstance(error, (asyncio.CancelledError, KeyboardInterrupt))
-            or any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
-        )
+        """Cancelled, out of time, or parked from inside the tool: nobody knows what would have come of it."""
+        return self._own_word == "unfinished"
+
+    @property
+    def agent_fault(self) -> bool | None:
+        """Whose fault an error says it is, or the one that it was raised from, by `agent_fault`. None: no word."""
+        word = self._own_word
+        return word if isinstance(word, bool) else None
+
+    @property
+    def _own_word(self) -> bool | str | None:
+        error, seen = self.error, 0
+        while error is not None and seen < _CAUSES_MAX:
+            fault = getattr(error, "agent_fault", None)
+            if isinstance(fault, bool):
+                return fault
+            names = {kind.__name__ for kind in type(error).__mro__}
+            if names & {"CancelledError", "KeyboardInterrupt", "TimeoutError", "GraphBubbleUp"}:
+                return "unfinished"
+            error, seen = error.__cause__, seen + 1
+        return None
 
     @property
     def is_success(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
 import uuid
@@ -17,8 +19,11 @@ QUEUED_MAX = 1000
 ATTEMPTS_MAX = 5
 _PAUSE_SEC = 0.2
 _PAUSE_SEC_MAX = 10.0
+_LOGGER = logging.getLogger("trustrank")
+#: Least seconds between two warnings of one cause, however often it works in between.
+_WARNING_INTERVAL_SEC = 60.0
 
-#: Called for every dropped outcome: the outcome, why (`queue_full`, `refused`, `attempts_used_up`,
+#: Called for every dropped outcome, in place of a warning once for each cause: the outcome, why (`queue_full`, `refused`, `attempts_used_up`,
 #: `no_time_left`), and the last error if there was one.
 OnDrop = Callable[[Outcome, str, "TrustRankError | None"], object]
 
@@ -37,12 +42,17 @@ class OutcomeQueue:
         attempts_max: int = ATTEMPTS_MAX,
         pause: float = _PAUSE_SEC,
         on_drop: OnDrop | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._queued_max = queued_max
         self._attempts_max = attempts_max
         self._pause = pause
         self._on_drop = on_drop
+        self._monotonic = monotonic
+        #: When each cause was last warned of, and when an outcome was last accepted.
+        self._warned: dict[tuple[str, str], float] = {}
+        self._accepted = -math.inf
         self._waiting: deque[Outcome] = deque()
         self._changed = threading.Condition()
         self._is_working = False
@@ -116,6 +126,7 @@ class OutcomeQueue:
         for item, result in zip(items, results):
             if not isinstance(result, TrustRankError):
                 self.counts["sent"] += 1
+                self._accepted = self._monotonic()
             elif result.is_transient:
                 again.append((item, result))
             else:
@@ -125,10 +136,22 @@ class OutcomeQueue:
     def _drop(self, outcome: Outcome, why: str, error: TrustRankError | None) -> None:
         self.counts["dropped"] += 1
         try:
-            if self._on_drop is not None:
+            if self._on_drop is None:
+                self._warn(why, error)
+            else:
                 self._on_drop(outcome, why, error)
         except Exception:
             pass  # Observers must not break the queue.
+
+    def _warn(self, why: str, error: TrustRankError | None) -> None:
+        """Once for each cause, and again only where it has worked in between."""
+        cause = (why, "" if error is None else error.code)
+        now, last = self._monotonic(), self._warned.get(cause)
+        if last is not None and (self._accepted <= last or now - last < _WARNING_INTERVAL_SEC):
+            return
+        self._warned[cause] = now
+        detail = "" if error is None else f" ({error.code}: {error})"
+        _LOGGER.warning("an outcome was not delivered: %s%s; more of the same are only counted", why, detail)
 
 
 class OutcomeReport:
@@ -136,6 +159,8 @@ class OutcomeReport:
 
     `subject`, `stakes`, `is_success` and `is_agent_fault` are called with the end; left out, the
     decision's own subject and stakes count, and a call that returned no error value is a success.
+    A call that raised is reported only where `is_agent_fault` or the error (`AgentFaultError`) says
+    whose fault that was; `is_agent_fault` returns None where it does not know.
     """
 
     def __init__(
@@ -145,7 +170,7 @@ class OutcomeReport:
         subject: Callable[[ToolEnd], str | None] | None = None,
         stakes: Callable[[ToolEnd], float] | None = None,
         is_success: Callable[[ToolEnd], bool | None] | None = None,
-        is_agent_fault: Callable[[ToolEnd], bool] | None = None,
+        is_agent_fault: Callable[[ToolEnd], bool | None] | None = None,
         reporter: str | None = None,
         grade: str = "counterparty",
         **queue_options: Any,
@@ -158,7 +183,13 @@ class OutcomeReport:
         self._reporter = reporter or client.agent_id
         self._grade = grade
         #: Ends that were not reported, by the reason.
-        self.skipped = {"refused": 0, "not_run": 0, "unfinished": 0, "unattributed": 0}
+        self.skipped = {
+            "refused": 0,
+            "not_run": 0,
+            "unfinished": 0,
+            "fault_unknown": 0,
+            "unattributed": 0,
+        }
 
     def __call__(self, end: ToolEnd) -> None:
         try:
@@ -167,17 +198,25 @@ class OutcomeReport:
             elif end.is_unfinished:
                 self.skipped["unfinished"] += 1
             else:
-                self.queue.offer(self._outcome(end))
+                outcome = self._outcome(end)
+                if outcome is None:
+                    self.skipped["fault_unknown"] += 1
+                else:
+                    self.queue.offer(outcome)
         except Exception:
             self.skipped["unattributed"] += 1
 
-    def _outcome(self, end: ToolEnd) -> Outcome:
+    def _outcome(self, end: ToolEnd) -> Outcome | None:
+        """None where nothing says whose fault a failure was."""
         decision = end.decision
         known = None if decision is None else decision.subject
         subject = known if self._subject is None else self._subject(end)
         is_success = end.is_success if self._is_success is None else self._is_success(end)
         if subject is None or self._reporter is None or is_success is None:
             raise TypeError("nothing to report")
+        fault = None if is_success else self._fault(end)
+        if not is_success and fault is None and end.error is not None:
+            return None
         stakes = 0.0 if decision is None or decision.stakes is None else decision.stakes
         outcome: Outcome = {
             "subject": subject,
@@ -186,8 +225,12 @@ class OutcomeReport:
             "stakes": stakes if self._stakes is None else self._stakes(end),
             "grade": self._grade,
         }
-        if not is_success and self._is_agent_fault is not None:
-            outcome["agent_fault"] = self._is_agent_fault(end)
+        if fault is not None:
+            outcome["agent_fault"] = fault
         if decision is not None and decision.request_id is not None:
             outcome["request_id"] = decision.request_id
         return outcome
+
+    def _fault(self, end: ToolEnd) -> bool | None:
+        given = None if self._is_agent_fault is None else self._is_agent_fault(end)
+        return end.agent_fault if given is None else given
