@@ -23,8 +23,15 @@ export interface McpCallOptions {
 
 /** JSON-RPC codes of an answer that says that the tool was not run. */
 const NOT_RUN_CODES: ReadonlySet<unknown> = new Set([-32_700, -32_600, -32_601, -32_602]);
-/** Codes of the SDK's own: connection closed, timed out. Nobody knows whether the tool ran. */
-const UNKNOWN_RESULT_CODES: ReadonlySet<unknown> = new Set([-32_000, -32_001]);
+/** Codes of the SDK's own, 1 and 2: connection closed, timed out. Nobody knows whether the tool ran. */
+const UNKNOWN_RESULT_CODES: ReadonlySet<unknown> = new Set([
+  -32_000,
+  -32_001,
+  "CONNECTION_CLOSED",
+  "REQUEST_TIMEOUT",
+]);
+/** What the SDK's server, 1 and 2, says of arguments that do not fit, and 1 of a name without a tool. */
+const INVALID_INPUT = /^(?:MCP error -32602: |Input validation error: )/;
 /** What the SDK's server and client say of a result that does not fit the tool's output schema. */
 const INVALID_OUTPUT =
   /^(?:MCP error -?\d+: )?(?:Output validation error|Structured content |Failed to validate structured content|Tool .+ has an output schema)/;
@@ -80,9 +87,9 @@ function reportThrow(report: OutcomeReport, end: ToolEnd, error: unknown): void 
 /** Servers of the SDK answer by a result what does not fit a schema, and names without a tool. */
 function reportResult(report: OutcomeReport, end: ToolEnd, output: unknown): void {
   const text = isErrorValue(output) ? readFirstText(output) : "";
-  if (!text.startsWith("MCP error -32602")) report({ ...end, output });
-  else if (INVALID_OUTPUT.test(text)) report({ ...end, error: new Error(text) });
-  else report.skip("notRun", end.toolName);
+  if (INVALID_OUTPUT.test(text)) report({ ...end, error: new Error(text) });
+  else if (INVALID_INPUT.test(text)) report.skip("notRun", end.toolName);
+  else report({ ...end, output });
 }
 
 function findSignal(rest: readonly unknown[]): AbortSignal | undefined {

@@ -58,12 +58,14 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
   };
 }
 
-/** Members read of the SDK's `RequestHandlerExtra`. */
+/** Members read of the SDK's `RequestHandlerExtra`, or of version 2's `ServerContext`. */
 export interface McpExtra {
   readonly requestId?: string | number | undefined;
   readonly sessionId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly authInfo?: McpAuthInfo | undefined;
+  readonly mcpReq?: { readonly signal?: AbortSignal | undefined } | undefined;
+  readonly http?: { readonly authInfo?: McpAuthInfo | undefined } | undefined;
 }
 
 /** Tool result with the reason why the tool did not run. */
@@ -92,7 +94,8 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
 ): (args: Arguments, extra: Extra) => Promise<Result | McpRefusal> {
   const { policy, toolName, report } = options;
   return async (args, extra) => {
-    const { signal, sessionId: conversationId, authInfo } = extra;
+    const { sessionId: conversationId, mcpReq, http } = extra;
+    const { signal = mcpReq?.signal, authInfo = http?.authInfo } = extra;
     // Request ids count within one connection only and are no identity of a call.
     const call = { toolName, input: args, conversationId };
     const decision = await policy({ ...call, principalId: authInfo?.clientId, signal });

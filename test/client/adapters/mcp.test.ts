@@ -1,14 +1,17 @@
-// The adapter inside the real MCP SDK: a server and a client over its in-memory transport.
+// The adapter inside the real MCP SDK, 1 and 2: a server and a client over its in-memory transport.
+import * as client2 from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { InsufficientScopeError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import * as server2 from "@modelcontextprotocol/server";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { mcpCallTool, type McpToolRequest } from "../../../src/client/adapters/mcp-client.ts";
 import { type McpExtra, mcpTokenVerifier, mcpTool } from "../../../src/client/adapters/mcp.ts";
+import { checkApproval } from "../../../src/client/gates/approval.ts";
 import { agent, Bank, type Transfer } from "../_bank.ts";
 import { holdsTheRailContract, type RailCall, type RailDriver } from "./_rail.ts";
 
@@ -18,11 +21,16 @@ beforeAll(async () => {
 });
 afterAll(() => bank.stop());
 
+type Handler = (args: Transfer, extra: McpExtra) => Promise<unknown>;
+/** Calls a tool of the server. */
+interface Caller {
+  callTool(request: McpToolRequest, signal?: AbortSignal): Promise<unknown>;
+  close(): Promise<void>;
+}
+type Connect = (handler: Handler, isOutputChecked?: boolean) => Promise<Caller>;
+
 /** A real server and a real client over the in-memory transport; the server checks arguments. */
-async function connected(
-  handler: (args: Transfer, extra: McpExtra) => Promise<unknown>,
-  isOutputChecked = false,
-) {
+const connected: Connect = async (handler, isOutputChecked = false) => {
   const server = new McpServer({ name: "bank", version: "1" });
   const inputSchema = { counterparty: z.string(), amount: z.int() };
   const schemas = isOutputChecked
@@ -32,14 +40,35 @@ async function connected(
   const [near, far] = InMemoryTransport.createLinkedPair();
   const caller = new Client({ name: "caller", version: "1" });
   await Promise.all([server.connect(far), caller.connect(near)]);
-  return caller;
-}
+  return {
+    callTool: (request, signal) =>
+      caller.callTool({ ...request }, undefined, signal === undefined ? {} : { signal }),
+    close: () => caller.close(),
+  };
+};
+
+/** The same of version 2, which has its own packages, contexts, codes and texts. */
+const connected2: Connect = async (handler, isOutputChecked = false) => {
+  const server = new server2.McpServer({ name: "bank", version: "1" });
+  const inputSchema = z.object({ counterparty: z.string(), amount: z.int() });
+  const outputSchema = z.object({ sent: z.boolean() });
+  const schemas = isOutputChecked ? { inputSchema, outputSchema } : { inputSchema };
+  server.registerTool("transfer", schemas, (args, context) => handler(args, context) as never);
+  const [near, far] = client2.InMemoryTransport.createLinkedPair();
+  const caller = new client2.Client({ name: "caller", version: "1" });
+  await Promise.all([server.connect(far), caller.connect(near)]);
+  return {
+    callTool: (request, signal) =>
+      caller.callTool({ ...request }, signal === undefined ? {} : { signal }),
+    close: () => caller.close(),
+  };
+};
 
 const textOf = (text: unknown) => ({ content: [{ type: "text" as const, text: String(text) }] });
 const isResult = (value: unknown) => typeof value === "object" && value !== null;
 /** The tool of the bank in the words of MCP. */
-const tool = async (args: Transfer, { signal }: McpExtra) => {
-  const answer = await bank.transfer(args, signal);
+const tool = async (args: Transfer, { signal, mcpReq }: McpExtra) => {
+  const answer = await bank.transfer(args, signal ?? mcpReq?.signal);
   return isResult(answer) ? (answer as ReturnType<typeof textOf>) : textOf(answer);
 };
 const errorValue = () => ({ ...textOf("closed"), isError: true });
@@ -53,14 +82,12 @@ async function answerOf<Answer>({ isApproved }: RailCall, yes: Answer, no: Answe
 let noAnswer = Promise.withResolvers<void>();
 
 async function call(
-  caller: Client,
+  caller: Caller,
   { toolName: name, input, abort, isRetried }: RailCall,
   gate = plain,
 ) {
   const stop = new AbortController();
-  const ask = gate((request: McpToolRequest) =>
-    caller.callTool(request, undefined, { signal: stop.signal }),
-  );
+  const ask = gate((request: McpToolRequest) => caller.callTool(request, stop.signal));
   const running = ask({ name, arguments: input }).catch(() => undefined);
   if (abort !== undefined) {
     await expect.poll(() => bank.ran.length).toBe(1);
@@ -74,32 +101,37 @@ async function call(
 type Ask = (request: McpToolRequest) => Promise<unknown>;
 const plain = (ask: Ask): Ask => ask;
 
-const serverSide: RailDriver = {
+const serverSide = (connect: Connect): RailDriver => ({
   name: "MCP server",
   errorValue,
   async play(rail) {
     const { policy, report, isOutputChecked } = rail;
     const elicit = async () => ({ action: await answerOf(rail, "accept", "decline") });
     const handler = mcpTool(tool, { policy, toolName: "transfer", report, elicit });
-    await call(await connected(handler, isOutputChecked), rail);
+    await call(await connect(handler, isOutputChecked), rail);
   },
-};
-const clientSide: RailDriver = {
+});
+const clientSide = (connect: Connect): RailDriver => ({
   name: "MCP client",
   errorValue,
   async play(rail) {
     const { policy, report, isOutputChecked } = rail;
     const options = { policy, report, approve: () => answerOf(rail, true, false) };
-    const caller = await connected(tool, isOutputChecked);
+    const caller = await connect(tool, isOutputChecked);
     await call(caller, rail, (ask) => mcpCallTool(ask, options));
   },
-};
-
-describe("MCP SDK, a server's tool", () => {
-  holdsTheRailContract(serverSide, () => bank);
 });
-describe("MCP SDK, a client's call", () => {
-  holdsTheRailContract(clientSide, () => bank);
+
+describe.each([
+  [1, connected],
+  [2, connected2],
+])("MCP SDK %i", (_version, connect) => {
+  describe("a server's tool", () => {
+    holdsTheRailContract(serverSide(connect), () => bank);
+  });
+  describe("a client's call", () => {
+    holdsTheRailContract(clientSide(connect), () => bank);
+  });
 });
 
 describe("MCP SDK", () => {
@@ -127,6 +159,17 @@ describe("MCP SDK", () => {
     expect(bank.ran).toEqual([]);
     await ask("escalate", async () => ({ action: "accept" }));
     expect(bank.ran).toEqual([agent("escalate")]);
+  });
+
+  it.each<[number, (clientId: string) => McpExtra]>([
+    [1, (clientId) => ({ authInfo: { clientId } })],
+    [2, (clientId) => ({ http: { authInfo: { clientId } } })],
+  ])("knows the caller whom version %i has authenticated", async (_version, authenticate) => {
+    bank.open();
+    const policy = checkApproval({ client: bank.client });
+    const run = mcpTool(async () => "ran", { policy, toolName: "transfer" });
+    expect(await run({}, authenticate(agent("connect")))).toBe("ran");
+    expect(await run({}, authenticate(agent("refuse")))).toMatchObject({ isError: true });
   });
 
   it("puts the inbound gate behind a token verifier, with the SDK's own error", async () => {
