@@ -54,16 +54,16 @@ class ToolEnd:
     @property
     def is_unfinished(self) -> bool:
         """Cancelled, out of time, or parked from inside the tool: nobody knows what would have come of it."""
-        return self._own_word == "unfinished"
+        return self._raise_state == "unfinished"
 
     @property
     def agent_fault(self) -> bool | None:
-        """Whose fault an error says it is, or the one that it was raised from, by `agent_fault`. None: no word."""
-        word = self._own_word
-        return word if isinstance(word, bool) else None
+        """Whose fault an error says it is, or the one that it was raised from, by `agent_fault`. None: neither says."""
+        state = self._raise_state
+        return state if isinstance(state, bool) else None
 
     @property
-    def _own_word(self) -> bool | str | None:
+    def _raise_state(self) -> bool | str | None:
         error, seen = self.error, 0
         while error is not None and seen < _CAUSES_MAX:
             fault = getattr(error, "agent_fault", None)
