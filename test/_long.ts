@@ -29,6 +29,7 @@ const PATHS = [
   "test/gateways/conformance.test.ts",
   "test/gateways/haproxy.test.ts",
   "test/gateways/nginx.test.ts",
+  "test/gateways/rolling.test.ts",
   "test/http/reads/metered-reads.test.ts",
   "test/http/routes/kaizen-promote.test.ts",
   "test/kaizen/gates/attacks/credibility.test.ts",

@@ -9,6 +9,23 @@ import { type Change, type Gateway, type Program, startGateway } from "./_edge.t
 
 const ADMIN_KEY = "an-admin-secret-of-the-operator-0123456789";
 
+/** The line of an example that knows a newcomer by its token. */
+const NEWCOMER = /^.*token-of-newcomer.*$/m;
+/** So many that a hash over them leaves no node out. */
+export const NEWCOMERS = Array.from({ length: 24 }, (_, at) => `newcomer-${at}`);
+export const addNewcomers = (example: string) =>
+  example.replace(NEWCOMER, (line) =>
+    [line, ...NEWCOMERS.map((name) => line.replaceAll("newcomer", name))].join("\n"),
+  );
+
+/** What four agents of the examples get at L0 to L3. */
+export const VERDICTS = {
+  connect: [200, 200, 200, 200],
+  refuse: [200, 200, 403, 403],
+  escalate: [200, 200, 403, 403],
+  newcomer: [200, 200, 403, 403],
+} as const;
+
 export class ServiceNode {
   readonly port: number;
   readonly #dataDir: string;

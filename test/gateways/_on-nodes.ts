@@ -8,24 +8,8 @@ import { rowsUnder } from "../docs/_tables.ts";
 import { sendRaw, statusesOf } from "../http/_setup.ts";
 import { needs } from "../_needs.ts";
 import { PATHS, type Program, TIMES } from "./_edge.ts";
-import { type GatewayOnNodes, openOnNodes } from "./_nodes.ts";
+import { addNewcomers, type GatewayOnNodes, NEWCOMERS, openOnNodes, VERDICTS } from "./_nodes.ts";
 
-/** The line of an example that knows a newcomer by its token. */
-const NEWCOMER = /^.*token-of-newcomer.*$/m;
-/** So many that a hash over them leaves no node out; each name once a test: what is flagged is so once a day. */
-const NEWCOMERS = Array.from({ length: 24 }, (_, at) => `newcomer-${at}`);
-const addNewcomers = (example: string) =>
-  example.replace(NEWCOMER, (line) =>
-    [line, ...NEWCOMERS.map((name) => line.replaceAll("newcomer", name))].join("\n"),
-  );
-
-/** Statuses of L0 to L3. */
-const VERDICTS = {
-  connect: [200, 200, 200, 200],
-  refuse: [200, 200, 403, 403],
-  escalate: [200, 200, 403, 403],
-  newcomer: [200, 200, 403, 403],
-} as const;
 /** Of the 100 ms that a gateway waits, how much later an end client may have its answer. */
 const LATEST = 1.5;
 
