@@ -9,6 +9,8 @@ export interface AdapterCase {
   readonly framework: string;
   /** Beside the framework, as its pages say to install. */
   readonly others: readonly string[];
+  /** The lowest version of the peer range and what fits it; absent where npm's own pick is the lowest. */
+  readonly oldest?: readonly string[];
   /** Least major version of Node that the newest version runs on, where that is above 22. */
   readonly newestNode?: number;
 }
@@ -19,31 +21,47 @@ export const ADAPTERS: readonly AdapterCase[] = [
     program: "ai-sdk-tools",
     framework: "ai",
     others: ["@ai-sdk/openai-compatible"],
+    oldest: ["ai@6.0.0", "@ai-sdk/openai-compatible@2.0.0"],
   },
   {
     name: "AI SDK, `aiSdkApproval`",
     program: "ai-sdk-approval",
     framework: "ai",
     others: ["@ai-sdk/openai-compatible"],
+    oldest: ["ai@7.0.0", "@ai-sdk/openai-compatible@3.0.0"],
   },
   {
     name: "LangChain",
     program: "langchain",
     framework: "langchain",
     others: ["@langchain/core", "@langchain/langgraph", "@langchain/openai"],
+    oldest: [
+      "langchain@1.2.0",
+      "@langchain/core@1",
+      "@langchain/langgraph@1",
+      "@langchain/openai@1",
+    ],
   },
-  { name: "Mastra", program: "mastra", framework: "@mastra/core", others: ["zod"] },
+  {
+    name: "Mastra",
+    program: "mastra",
+    framework: "@mastra/core",
+    others: ["zod"],
+    oldest: ["@mastra/core@1.42.0", "zod"],
+  },
   {
     name: "MCP server",
     program: "mcp-server-2",
     framework: "@modelcontextprotocol/server",
     others: ["@modelcontextprotocol/client", "zod"],
+    oldest: ["@modelcontextprotocol/server@2.0.0", "@modelcontextprotocol/client@2.0.0", "zod"],
   },
   {
     name: "MCP client",
     program: "mcp-client-2",
     framework: "@modelcontextprotocol/client",
     others: ["@modelcontextprotocol/server", "zod"],
+    oldest: ["@modelcontextprotocol/client@2.0.0", "@modelcontextprotocol/server@2.0.0", "zod"],
   },
   {
     name: "MCP server, SDK 1",

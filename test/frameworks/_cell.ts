@@ -18,8 +18,8 @@ export interface Column {
   /** Program of Node, and npm's script that it runs. */
   readonly node: string;
   readonly npm: string;
-  /** What follows the framework's name: nothing is what npm picks by itself. */
-  readonly version: "" | "@latest";
+  /** What follows the framework's name: nothing is what npm picks by itself. `oldest`: the adapter's own list. */
+  readonly version: "" | "@latest" | "oldest";
 }
 
 export interface Cell {
@@ -66,7 +66,7 @@ export async function examine(
   conflict?: string,
 ): Promise<Pick<Cell, "result" | "detail">> {
   const program = await runProgram(adapter, node, project, bench);
-  const refusal = findRefusal(adapter, program.stderr) ?? conflict;
+  const refusal = findRefusal(adapter, program.stderr, conflict);
   if (refusal !== undefined) return judgeRefusal(refusal, program);
   if (program.stdout === "") return { result: "fails", detail: takeLastLines(program.stderr) };
   return judge(program.stdout, path.basename(project), bench.service);
@@ -74,15 +74,16 @@ export async function examine(
 
 /** Installs as a user does; npm's sentence where the client's peer range refused that, which is then overridden. */
 async function install(
-  { framework, others }: AdapterCase,
+  { framework, others, oldest = [] }: AdapterCase,
   { node, npm, version }: Column,
   project: string,
   packed: Packed,
 ): Promise<string | undefined> {
+  const packages = version === "oldest" ? oldest : [framework + version, ...others];
   const add = (flags: readonly string[]) => {
     const common = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", ...flags];
     const settings = { cwd: project, timeout: INSTALL_MS_MAX, maxBuffer: 1e7 };
-    return run(node, [...common, framework + version, ...others], settings).then(() =>
+    return run(node, [...common, ...packages], settings).then(() =>
       run(node, [...common, packed.tarball], settings),
     );
   };
@@ -135,10 +136,15 @@ function subjectOf(name: string): string {
   return `agent://shop/${name}`;
 }
 
-/** The sentence by which the adapter, or Node for a module that is not there, refused to load. */
-function findRefusal({ framework }: AdapterCase, stderr: string): string | undefined {
+/** The sentence by which the adapter refused to load, npm refused to install, or Node found no such module. */
+function findRefusal(
+  { framework }: AdapterCase,
+  stderr: string,
+  conflict: string | undefined,
+): string | undefined {
   const own = new RegExp(`TypeError: (\`\\w+\` needs ${framework} \\^.*)`).exec(stderr)?.[1];
-  return own ?? new RegExp(`Cannot find module '.*/node_modules/${framework}/.*`).exec(stderr)?.[0];
+  const missing = new RegExp(`Cannot find module '.*/node_modules/(${framework}/.*)'`).exec(stderr);
+  return own ?? conflict ?? (missing === null ? undefined : `${framework} has no ${missing[1]}`);
 }
 
 /** npm only advises: what is installed all the same must run nothing that was not let through. */

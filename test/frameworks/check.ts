@@ -1,5 +1,5 @@
 // `npm run check:frameworks`: every adapter of the packed client on the versions of its framework that npm gives
-// users, under Node 20, under Node 22 and the newest. Needs the npm registry and a Node 20 as the system's (or
+// users, under Node 20, under Node 22 and the newest, and on the lowest of its peer range. Needs the npm registry and a Node 20 as the system's (or
 // `NODE_20`). `--only TEXT` runs the adapters whose name holds it, `--json` prints the cells. Exits 1 on a violation.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -47,10 +47,13 @@ async function listColumns(adapters: readonly AdapterCase[], scratch: string): P
   const newer = new Map<number, string>();
   for (const { newestNode: major } of adapters)
     if (major !== undefined) newer.set(major, await findNode(major, scratch));
-  return adapters.map(({ newestNode }) => [
+  return adapters.map(({ newestNode, oldest }) => [
     { name: "default on Node 20", node: node20, npm, version: "" },
     { name: "default on Node 22", node: node22, npm, version: "" },
     { name: "newest", node: newer.get(newestNode ?? 0) ?? node22, npm, version: "@latest" },
+    ...(oldest === undefined
+      ? []
+      : [{ name: "oldest", node: node22, npm, version: "oldest" as const }]),
   ]);
 }
 
@@ -62,7 +65,9 @@ async function runMatrix(adapters: readonly AdapterCase[], bench: Bench, scratch
     for (const column of columns[at]!) {
       // The newest version is often what npm picked by itself under the same Node.
       const isSame =
-        last?.node === column.node && last.cell.version === (await findLatest(adapter));
+        column.version === "@latest" &&
+        last?.node === column.node &&
+        last.cell.version === (await findLatest(adapter));
       const cell = isSame
         ? { ...last!.cell, column: column.name }
         : await runCell(adapter, column, bench);

@@ -8,7 +8,7 @@ import { assertFrameworkHook } from "./framework-version.ts";
 /** Earlier versions have no hooks; those that run on Node 20 are among them. */
 const HOOKS = {
   packageName: "@mastra/core",
-  range: "^1.71.0",
+  range: "^1.42.0",
   option: "hooks",
   advice: "install a version in that range, which needs Node 22.13 or later",
 };
