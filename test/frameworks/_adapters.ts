@@ -37,9 +37,9 @@ export const ADAPTERS: readonly AdapterCase[] = [
     others: ["@langchain/core", "@langchain/langgraph", "@langchain/openai"],
     oldest: [
       "langchain@1.2.0",
-      "@langchain/core@1",
-      "@langchain/langgraph@1",
-      "@langchain/openai@1",
+      "@langchain/core@1.1.5",
+      "@langchain/langgraph@~1.0.0",
+      "@langchain/openai@1.2.0",
     ],
   },
   {

@@ -3,6 +3,8 @@
 // has on record.
 import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import type { LiveService } from "../client/_live.ts";
 import { type Packed, run } from "../client/_package.ts";
 import type { AdapterCase } from "./_adapters.ts";
@@ -168,11 +170,7 @@ async function judge(
   service: LiveService,
 ): Promise<Pick<Cell, "result" | "detail">> {
   const { connect, refuse, escalate } = JSON.parse(printed) as Record<string, Played>;
-  const subject = encodeURIComponent(subjectOf(name));
-  const { outcomes } = await service.call("GET", `/v1/outcomes?subject=${subject}`);
-  const recorded = (outcomes as Record<string, unknown>[]).map(({ outcome, stakes, grade }) =>
-    [outcome, stakes, grade].join(" "),
-  );
+  const recorded = await listRecorded(service, subjectOf(name), connect?.sent ?? 0);
   const wrong = [
     connect?.ran.length === 1 ? "" : `allowed: ran ${connect?.ran.length} times`,
     refuse?.ran.length === 0 ? "" : "the refused tool ran",
@@ -181,6 +179,20 @@ async function judge(
   ].filter((each) => each !== "");
   if (wrong.length > 0) return { result: "fails", detail: `${wrong.join("; ")} (${printed})` };
   return { result: "obeys", detail: "1 success at stakes 40, grade counterparty" };
+}
+
+/** Outcomes on record, once as many are as were sent: the lists follow the journal by some moments. */
+async function listRecorded(service: LiveService, agent: string, sent: number): Promise<string[]> {
+  const route = `/v1/outcomes?subject=${encodeURIComponent(agent)}`;
+  const untilMs = Date.now() + WAIT_MS_MAX;
+  for (;;) {
+    const { outcomes } = await service.call("GET", route);
+    const recorded = (outcomes as Record<string, unknown>[]).map(({ outcome, stakes, grade }) =>
+      [outcome, stakes, grade].join(" "),
+    );
+    if (recorded.length >= sent || Date.now() > untilMs) return recorded;
+    await delay(100);
+  }
 }
 
 function takeLastLines(text: string): string {
