@@ -35,12 +35,6 @@ export const ADAPTERS: readonly AdapterCase[] = [
     program: "langchain",
     framework: "langchain",
     others: ["@langchain/core", "@langchain/langgraph", "@langchain/openai"],
-    oldest: [
-      "langchain@1.2.0",
-      "@langchain/core@1.1.5",
-      "@langchain/langgraph@~1.0.0",
-      "@langchain/openai@1.2.0",
-    ],
   },
   {
     name: "Mastra",

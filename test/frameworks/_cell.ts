@@ -83,7 +83,9 @@ async function install(
 ): Promise<string | undefined> {
   const packages = version === "oldest" ? oldest : [framework + version, ...others];
   const add = (flags: readonly string[]) => {
-    const common = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", ...flags];
+    const common = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund"];
+    // Whoever runs this by `npm run --silent` wants to read why npm refuses all the same.
+    common.push("--loglevel=error", ...flags);
     const settings = { cwd: project, timeout: INSTALL_MS_MAX, maxBuffer: 1e7 };
     return run(node, [...common, ...packages], settings).then(() =>
       run(node, [...common, packed.tarball], settings),
