@@ -60,7 +60,7 @@ export function describeStart(facts: StartFacts): string[] {
 function describeAdminKey(facts: StartFacts): string[] {
   const { newAdminKey, adminKeyOrigin, storedAdminKey, command, dataDirFlags } = facts;
   if (newAdminKey !== undefined) {
-    return [`admin key, shown this once (keep it: only a hash is stored): ${newAdminKey}`];
+    return [`admin key, shown this once: ${newAdminKey}`, "  keep it: only a hash is stored"];
   }
   const create = `  ${command} keys create`;
   const application = [
@@ -72,12 +72,12 @@ function describeAdminKey(facts: StartFacts): string[] {
   }
   const made =
     storedAdminKey === undefined
-      ? "an earlier start or command"
-      : `the start or command of ${storedAdminKey.created_at.slice(0, 10)} that made it (id ${storedAdminKey.key_id})`;
+      ? ""
+      : ` on ${storedAdminKey.created_at.slice(0, 10)} (id ${storedAdminKey.key_id})`;
   const inConsole =
     facts.consoleLink === undefined ? "" : "make another in the console under Keys, or ";
   return [
-    `admin key: printed once by ${made}; only a hash is stored`,
+    `admin key: shown once, when it was made${made}; only a hash is stored`,
     ...application,
     `if the admin key is lost: ${inConsole}stop the service, run this and start it again`,
     `${create} --scopes admin --first-party${dataDirFlags}`,

@@ -197,7 +197,7 @@ describe("a service", () => {
     const { code, stdout } = await started.ended;
     expect(code).toBe(0);
     expect(stdout).not.toContain("tr_live_");
-    expect(stdout).toMatch(/admin key: printed once by the start or command of \d{4}-\d\d-\d\d/);
+    expect(stdout).toMatch(/admin key: shown once, when it was made on \d{4}-\d\d-\d\d \(id /);
     expect(stdout).toMatch(/^ {2}node \S+ keys create --scopes admin --first-party --data-dir /m);
     expect(stdout).toContain(`console, opens once within 5 minutes: ${url}/console#login=`);
     expect(stdout).toContain(`"agent_id":"agent://globex/price-scout"`);

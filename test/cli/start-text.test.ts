@@ -28,7 +28,7 @@ const say = (changes: Partial<StartFacts>) => describeStart({ ...SECOND, ...chan
 
 it("shows the key of the first start once, and asks with it", () => {
   const text = say({ newAdminKey: "tr_live_x", storedAdminKey: undefined, sampleCount: 40 });
-  expect(text).toMatch(/^admin key, shown this once .*: tr_live_x$/m);
+  expect(text).toMatch(/^admin key, shown this once: tr_live_x$/m);
   expect(text).toContain("loaded the sample history: 40 outcomes of 3 agents");
   expect(text).toContain("'Authorization: Bearer tr_live_x'");
   expect(text).not.toContain("keys create");
@@ -36,7 +36,9 @@ it("shows the key of the first start once, and asks with it", () => {
 
 it("says at a later start where the key went, and how to make one with and without it", () => {
   const text = say({ dataDirFlags: " --data-dir /srv/data" });
-  expect(text).toContain("of 2026-11-20 that made it (id 0123456789); only a hash is stored");
+  expect(text).toContain(
+    "shown once, when it was made on 2026-11-20 (id 0123456789); only a hash is stored",
+  );
   expect(text).toContain("make another in the console under Keys, or stop the service");
   const command = "  npm run --silent trustrank -- keys create";
   expect(text).toContain(`${command} --tenant acme --scopes score:read,outcomes:write --data-dir`);
