@@ -168,7 +168,7 @@ describeServers("bad input", (service) => {
 
   it("does not know other paths, however spelt", async () => {
     const paths = [
-      "/",
+      "//",
       "/v1",
       "/v1/check/",
       "/v1//check",
