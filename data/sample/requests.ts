@@ -126,7 +126,7 @@ function listStoryRequests(): SampleRequest[] {
     ...[5.5, 4.4, 3.6, 2.2, 1.1, 0.45, 0.1].map((daysAgo, i) =>
       createVerify(daysAgo, SCOUT, 80 + 45 * i),
     ),
-    ...[5.1, 3.1, 0.6].map((daysAgo, i) => createVerify(daysAgo, FILER, [8, 900, 12][i]!)),
+    ...[5.1, 3.1, 0.6].map((daysAgo, i) => createVerify(daysAgo, FILER, [8, 900, 12][i])),
     createVerify(0.2, FILER, 900),
     ...[4.2, 2.1, 0.7].map((daysAgo) => createVerify(daysAgo, WIRES, 2500)),
     createVerify(3.3, DISPATCH, 250),

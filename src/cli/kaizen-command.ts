@@ -6,6 +6,8 @@ import { parseCredibilityConfig } from "../service/settings/config.ts";
 import { readSetting } from "../service/settings/settings.ts";
 import { loadDefaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
+import { RUN_KIND_LABELS } from "../kaizen/report/labels.ts";
+import { explainRun } from "../kaizen/report/plain.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
@@ -111,7 +113,19 @@ function runKaizenOnFiles(kaizen: Kaizen, flags: RunFlags) {
   return showKaizenProgress(started.done, async () => kaizen.status());
 }
 
+/** A start that loaded the sample makes a run by itself: one runs at a time. */
+async function waitForEarlierRun(status: () => Promise<KaizenStatus>): Promise<void> {
+  for (let noted = ""; ; await new Promise((resolve) => setTimeout(resolve, POLL_MS))) {
+    const { running } = await status();
+    if (running === undefined) return;
+    if (noted !== running.run_id) printNote(`waiting for run ${running.run_id} to end`);
+    noted = running.run_id;
+  }
+}
+
 async function runKaizenOnServer(client: ServerClient, flags: RunFlags): Promise<LinkedRun> {
+  const status = () => client.sendJson<KaizenRunsStatus>("GET", "/v1/kaizen/runs");
+  await waitForEarlierRun(status);
   const started = await client.sendJson<{ run_id: string }>("POST", "/v1/kaizen/run", {
     wait: false,
     dry_run: flags.dryRun === true,
@@ -120,7 +134,6 @@ async function runKaizenOnServer(client: ServerClient, flags: RunFlags): Promise
     as_of: flags.asOf,
   });
   const path = `/v1/kaizen/runs/${started.run_id}`;
-  const status = () => client.sendJson<KaizenRunsStatus>("GET", "/v1/kaizen/runs");
   const ended = async () => {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -147,7 +160,7 @@ export async function showKaizenStatus(access: DataAccess, flags: OutputFlags): 
   }
   const rows = status.runs.map((run) => [
     run.run_id,
-    run.kind ?? "full",
+    RUN_KIND_LABELS[run.kind ?? "full"].title,
     run.rolled_back === undefined ? run.state : "rolled back",
     run.rows,
     run.reason,
@@ -230,6 +243,7 @@ function printRun(run: LinkedRun): void {
   print(
     `${run.run_id} ${run.rolled_back === undefined ? run.state : "rolled back"}: ${run.reason}`,
   );
+  for (const sentence of explainRun(run)) print(sentence);
   const { rows_by_kind: signed } = run;
   if (signed !== undefined) {
     const counts = Object.entries(signed).map(([kind, count]) => `${kind} ${count}`);

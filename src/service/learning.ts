@@ -3,6 +3,7 @@
 import { loadDefaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import { buildBacktestRow, BacktestService } from "../kaizen/service/backtests.ts";
+import { parseSeedRules, type SeedRules } from "../kaizen/credibility/seeds.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
@@ -16,6 +17,17 @@ import type { ServeConfig } from "./settings/config.ts";
 import type { ServiceCore } from "./core.ts";
 
 const SHIPPED_CONFIG = loadDefaultConfig();
+
+/** Seeds whose credibility is shown on trial over the sample history, and one of its agents. */
+const SAMPLE_SEEDS = parseSeedRules("agent://stark/*, agent://hooli/*");
+const SAMPLE_AGENT = "agent://quickcash/loan-broker";
+/** After the start: whoever has just opened the console is served first. */
+const SAMPLE_RUN_DELAY_MS = 2000;
+
+/** The sample's seeds where the table holds the sample; else undefined. */
+function findSampleSeeds(engine: ServiceCore["engine"], nowMs: number): SeedRules | undefined {
+  return engine.check(SAMPLE_AGENT, 0, nowMs).isKnown ? SAMPLE_SEEDS : undefined;
+}
 
 export interface LearningServices {
   readonly kaizen: OpenKaizen;
@@ -31,6 +43,18 @@ interface LearningDependencies {
   /** Of a cluster's other nodes; none while the service is alone. */
   readonly sharedWeights: SharedPromotions;
   readonly cluster: Pick<OpenCluster, "leaderships"> | undefined;
+}
+
+/**
+ * After a start that loaded the sample: one dry run of kaizen and one batch of credibility, on their own threads,
+ * so that their pages have something to show. Returns what cancels them while they wait.
+ */
+export function showSampleFindings({ kaizen, credibility }: LearningServices): () => void {
+  const timer = setTimeout(() => {
+    kaizen.kaizen.start({ isDryRun: true, isSignedOff: false, startedBy: "sample" });
+    void credibility.credibility.refreshIfDue();
+  }, SAMPLE_RUN_DELAY_MS).unref();
+  return () => clearTimeout(timer);
 }
 
 /** Opens them, and puts their ends on `closers`. */
@@ -65,6 +89,7 @@ export async function openLearning(
     engine,
     isWanted,
     rules: seeds,
+    findTrialRules: () => findSampleSeeds(engine, clock()),
     config: SHIPPED_CONFIG,
     leadership: cluster?.leaderships.of("credibility"),
   });

@@ -25,7 +25,7 @@ import { createHealthProbe } from "./health/readiness.ts";
 import { SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
 import { ThreadHeaps } from "../platform/thread-heaps.ts";
-import { type LearningServices, openLearning } from "./learning.ts";
+import { type LearningServices, openLearning, showSampleFindings } from "./learning.ts";
 import { openReporters, type ReporterServices } from "./reporters.ts";
 import type { WebhookThreadClient } from "../threads/webhooks/thread-client.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
@@ -128,6 +128,7 @@ async function openService(
   closers.push(() => listeners.close(IN_FLIGHT_MS_MAX));
   closers.push(() => ground.store.endQueriesSoon());
   closers.push(startReviewTimers(evidence, clock.now));
+  if (isSampleDue && config.isKaizenScheduled) closers.push(showSampleFindings(learning));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);

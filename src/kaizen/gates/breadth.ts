@@ -1,7 +1,7 @@
 // Gate G11: does the gain come from everyone, or from a group? Names cost nothing, so a ring can
 // write both the lesson and the test. The gain must hold among those who did not teach it, and
 // without any one community of the report graph (kaizen 6.3).
-import { createGateResult, formatRounded } from "./register.ts";
+import { createGateResult, formatLossChange, formatRounded } from "./register.ts";
 import type { GatePolicy, GateResult } from "./register.ts";
 import { detectCommunities } from "../credibility/reporter-graph.ts";
 import type { FitRows, Holdout } from "../model/holdout.ts";
@@ -268,7 +268,7 @@ export function evaluateBreadthGate(
   const { agents } = lesson.fitted.evidence.context ?? {};
   const name = worst && (agents?.[worst.leader] ?? `reporter ${worst.leader}`);
   const sentence =
-    `log-loss falls by ${formatRounded(others.relative * 100, 2)} % (z ${formatRounded(others.z, 2)}, needed above ` +
+    `${formatLossChange(others.relative)} (z ${formatRounded(others.z, 2)}, needed above ` +
     `${policy.others_z_min}) among those who did not teach the change; ` +
     describeCommunities(communities, worst, name ?? "") +
     (worst === undefined ? "" : `; needed ${formatRounded(needed * 100, 2)} %`);

@@ -1,6 +1,6 @@
 // Gates on sample and loss: G1 enough evidence, G2 lower loss, G3 ranking (kaizen 6.3). Each a pure
 // function of the holdout.
-import { createGateResult, formatRounded } from "./register.ts";
+import { createGateResult, formatLossChange, formatRounded } from "./register.ts";
 import type { GatePolicy, GateResult } from "./register.ts";
 import type { Holdout } from "../model/holdout.ts";
 import {
@@ -71,7 +71,7 @@ export function evaluateSuperiorityGate(holdout: Holdout, policy: GatePolicy): G
     champion_loss: base,
   };
   const sentence =
-    `log-loss falls by ${formatRounded(relative * 100, 2)} % (z ${formatRounded(z, 2)} clustered by subject and ` +
+    `${formatLossChange(relative)} (z ${formatRounded(z, 2)} clustered by subject and ` +
     `reporter); needed ${formatRounded(policy.relative_gain_min * 100, 2)} % and z above ${zMin}`;
   return createGateResult("G2", { passed, numbers, sentence });
 }

@@ -313,6 +313,12 @@ export function listGateIntervals(gate: GateResult): IntervalMark[] {
   return marks.filter((mark) => [mark.low, mark.value, mark.high].every(Number.isFinite));
 }
 
+/** Change of a log-loss for a sentence. @param relative gain as a share: positive where the loss falls. */
+export function formatLossChange(relative: number): string {
+  const percent = formatRounded(Math.abs(relative) * 100, 2);
+  return `log-loss ${relative < 0 ? "rises" : "falls"} by ${percent} %`;
+}
+
 /** A number for a sentence: rounded, without trailing zeros. */
 export function formatRounded(value: number, digits = 4): string {
   return String(Number(value.toFixed(digits)));

@@ -12,6 +12,15 @@ export const RUN_STATE_HEADLINES = {
   failed: "The run broke; the weights stay as they are",
 } as const;
 
+/** By the kind of a run. */
+export const RUN_KIND_LABELS = {
+  full: { title: "Weekly re-fit", about: "all weights are fitted anew, tested by eleven gates" },
+  calibration: {
+    title: "Daily calibration",
+    about: "two numbers alone are fitted, level and slope, tested by three gates",
+  },
+} as const;
+
 export const SIDE_LABELS = {
   check: {
     title: "One agent on its own",

@@ -17,7 +17,14 @@ import {
   renderScorePlot,
 } from "./plots.ts";
 import { EVIDENCE_KINDS } from "../../contract/vocabulary.ts";
-import { EVIDENCE_LABELS, RUN_STATE_HEADLINES, SCORE_TERMS, SIDE_LABELS } from "./labels.ts";
+import {
+  EVIDENCE_LABELS,
+  RUN_KIND_LABELS,
+  RUN_STATE_HEADLINES,
+  SCORE_TERMS,
+  SIDE_LABELS,
+} from "./labels.ts";
+import { explainRun } from "./plain.ts";
 import type { ScorecardFindings } from "../run.ts";
 
 const escapeLabel = (text: string): string => escapeHtml(text.replaceAll("_", " "));
@@ -241,7 +248,7 @@ export function renderRunReportPage(run: RunRecord): string {
   const headline =
     back === undefined ? RUN_STATE_HEADLINES[run.state] : "Promoted, then taken back";
   const facts = [
-    ["kind", run.kind === "calibration" ? "start-up calibration" : ""],
+    ["kind", RUN_KIND_LABELS[run.kind ?? "full"].title],
     ["started", `${run.started_at} by ${run.started_by}`],
     ["as of", run.as_of === undefined ? "" : `${run.as_of}: nothing that came in later is in it`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
@@ -257,6 +264,8 @@ export function renderRunReportPage(run: RunRecord): string {
   const body = [
     `<h1>${headline}</h1><p class="lead">${formatSentenceHtml(run.reason)}.</p>`,
     `<table class="facts">${rows.join("")}</table>`,
+    `<h2>In plain words</h2>`,
+    ...explainRun(run).map((sentence) => `<p>${escapeHtml(sentence)}</p>`),
     `<p class="soft">Kaizen learns new weights from settled outcomes and puts them live only if `,
     `every gate passes. A score runs from 300 to 850; 40 points more halve the odds of failure.`,
     `</p>`,

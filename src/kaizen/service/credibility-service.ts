@@ -30,6 +30,8 @@ export interface CredibilityServiceOptions {
   isWanted: boolean;
   /** Undefined: the operator named no seeds, and nothing is computed. */
   rules: SeedRules | undefined;
+  /** Seeds to show on trial where the operator named none: computed and shown, never in force. */
+  findTrialRules?: () => SeedRules | undefined;
   config: ScoringConfig;
   /** Whether batches are this node's; left out: they are. */
   leadership?: Leadership | undefined;
@@ -79,7 +81,11 @@ export class CredibilityService implements Credibility {
   }
 
   get isPossible(): boolean {
-    return this.#options.isWanted && this.#options.rules !== undefined;
+    return this.#options.isWanted && this.#rules !== undefined;
+  }
+
+  get #rules(): SeedRules | undefined {
+    return this.#options.rules ?? this.#options.findTrialRules?.();
   }
 
   /** Brings standings up to the journal. Rejects with the error of the batch. */
@@ -128,7 +134,9 @@ export class CredibilityService implements Credibility {
   }
 
   async #run(): Promise<CredibilityBatch> {
-    const { journal, ledger, rules, config, clock, isWanted } = this.#options;
+    const { journal, ledger, config, clock, isWanted } = this.#options;
+    const isTrial = this.#options.rules === undefined;
+    const rules = this.#rules;
     const startedMs = clock();
     const position = ledger.position();
     const found: CredibilityBatch = {
@@ -145,8 +153,8 @@ export class CredibilityService implements Credibility {
       const { payloads, figures, graph } = await runCredibilityOnPool(task, this.#stop.signal);
       if (figures !== undefined) found.figures = figures;
       if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
-      found.reason = describeWhyNoBatch(figures === undefined, payloads.length);
-      for (const payload of payloads) {
+      found.reason = isTrial ? TRIAL : describeWhyNoBatch(figures === undefined, payloads.length);
+      for (const payload of isTrial ? [] : payloads) {
         this.#stop.signal.throwIfAborted();
         await ledger.appendStandings(payload);
         found.records++;
@@ -159,6 +167,9 @@ export class CredibilityService implements Credibility {
     return found;
   }
 }
+
+const TRIAL =
+  "on trial with the sample's seeds: every reporter counts fully until TRUSTRANK_SEEDS is set";
 
 function describeWhyNoBatch(isEmpty: boolean, records: number): string {
   if (isEmpty) return "none of the seeds has a history: standings stay as they are";
