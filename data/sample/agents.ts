@@ -198,7 +198,7 @@ export const DECOY_OUTCOMES = { good: 3, all: 13 };
 
 /** Agents that praise each other and a broker, and that nobody else praises. */
 export const RING_COMPANY = "mirror";
-export const RING_SIZE = 6;
+export const RING_SIZE = 4;
 export const RING_BROKER = `agent://${RING_COMPANY}/broker`;
 
 export const REPORTERS: readonly ReporterPlan[] = [

@@ -181,7 +181,7 @@ function drawDecoy(random: Random, since: number, number: number): Row[] {
   });
 }
 
-/** Six agents that praise each other and their broker for a month. */
+/** Agents that praise each other and their broker for a month. */
 function drawRing(random: Random): Row[] {
   const members = Array.from({ length: RING_SIZE }, (_, i) => `agent://${RING_COMPANY}/echo-${i + 1}`);
   return [...members, RING_BROKER].flatMap((subject) =>

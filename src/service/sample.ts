@@ -33,14 +33,15 @@ const PARTY = { tenant: CALLER.tenant, keyId: CALLER.keyId, isAdmin: true };
 
 type DatedOutcome = OutcomeRequest & { settled_at: number };
 
-/** Times are shifted so that the newest outcome is at `nowMs`: old evidence would have almost no weight. */
+/** Times are shifted so that the newest of all is `nowMs`: old evidence would have almost no weight. */
 function readSampleOutcomes(nowMs: number): { outcomes: DatedOutcome[]; shiftMs: number } {
   const outcomes: DatedOutcome[] = [];
   for (const { outcome, line } of readOutcomes(resolvePath("outcomes.ndjson"), "ndjson", "")) {
     if (outcome instanceof ServiceFault) throw outcome;
     outcomes.push({ ...outcome, id: `sample:${line}`, settled_at: outcome.settled_at! });
   }
-  const shiftMs = nowMs - outcomes.at(-1)!.settled_at;
+  const lastMs = Date.parse(readSampleRequests().at(-1)!.at);
+  const shiftMs = nowMs - Math.max(lastMs, outcomes.at(-1)!.settled_at);
   for (const outcome of outcomes) outcome.settled_at += shiftMs;
   return { outcomes, shiftMs };
 }
@@ -190,7 +191,7 @@ function readSampleRequests(): SampleRequest[] {
 
 /**
  * Loads all of the sample into an empty data directory; returns the number of outcomes.
- * @param nowMs time of the newest outcome, epoch ms.
+ * @param nowMs time of the newest outcome or request, epoch ms.
  * @throws ServiceFault when the journal cannot take it.
  */
 export async function loadSample(target: SampleTarget, nowMs: number): Promise<number> {
