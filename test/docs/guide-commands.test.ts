@@ -19,7 +19,7 @@ const EXPECTED: readonly (readonly [command: string, answer: RegExp])[] = [
   ["profile=nginx", /^HTTP\/1\.1 403 [^]*^X-Trust-Effective: deny/m],
   ["/access/v1/evaluation", /"decision":true/],
   ["kaizen credibility", /seeds; .* reporters believed/],
-  ["kaizen run --dry-run", /dry_run: [^]*G1 +sample +FAIL/],
+  ["kaizen run --dry-run", /dry_run: [^]*G1 +sample +pass/],
   ["evidence add", /^1 sources registered$/],
   ["Invoice 17 asks", /"source_verified":true/],
   ["evidence label", /^1 of 1 labels counted$/m],

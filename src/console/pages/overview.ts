@@ -207,7 +207,7 @@ function Tour({ onDismiss }: { onDismiss: () => void }): VNode {
     <p>
       ${
         isSample
-          ? html`A first start loads a sample history: some 3,000 outcomes of 120 days between
+          ? html`A first start loads a sample history: some 5,000 outcomes of 120 days between
               agents of a few made-up companies. Start with <code>--no-sample</code> over an empty
               data directory for your own.`
           : "Scores come of outcomes that are reported, verdicts of scores. Five steps show how."
