@@ -57,13 +57,13 @@ export const STORY_AGENTS: readonly AgentPlan[] = [
   createSteadyAgent("agent://umbrella/records", 120, 0.09),
   createSteadyAgent("agent://umbrella/dispatch", 110, 0.12),
   {
-    // Turned bad ten days ago: its long good record is why a plain average would miss it. One of its last
-    // two calls succeeded, which is not enough.
+    // Turned bad ten days ago: its long good record is why a plain average would miss it. Its last
+    // call succeeded, which is not enough.
     id: "agent://globex/price-scout",
     outcomeCount: 240,
     failureRate: (daysAgo) => {
       if (daysAgo >= 10) return 0.01;
-      return daysAgo >= 8.5 ? 0.8 : daysAgo > 0.064 && daysAgo < 0.07 ? 0 : 1;
+      return daysAgo >= 8.5 ? 0.8 : daysAgo < 0.063 ? 0 : 1;
     },
     sinceDaysAgo: DAYS,
     actions: ["market.quote", "order.place"],
