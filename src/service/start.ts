@@ -110,8 +110,7 @@ async function openService(
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
-  const isAlone = config.cluster === undefined;
-  const isSampleDue = isAlone && config.isSampleWanted && ledger.position() === 0;
+  const isSampleDue = isSampleLoadedAtStart(config, ledger.position());
   const sampleCount = isSampleDue ? await loadSample(ground, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
@@ -122,12 +121,11 @@ async function openService(
   const memory = openMemorySampler(ground, heaps);
   const opened = { scorer, reporting, webhooks, signedCounter, memory };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
-  const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
+  const dependencies = buildHttpDependencies(config, log, parts);
+  const opening = { ...parts, dependencies, onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED) };
   const listeners = await openListeners(config, log, opening).catch(throwCommandFailure);
   closers.push(() => listeners.close(IN_FLIGHT_MS_MAX));
-  closers.push(() => ground.store.endQueriesSoon());
-  closers.push(startReviewTimers(evidence, clock.now));
+  closers.push(() => ground.store.endQueriesSoon(), startReviewTimers(evidence, clock.now));
   if (isSampleDue && config.isKaizenScheduled) closers.push(showSampleFindings(learning));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -143,7 +141,7 @@ async function openService(
     version: readPackageVersion(),
     newAdminKey,
     storedAdminKey: findAdminKey(keyring),
-    consoleLink: createConsoleLink(opening.dependencies.console, keyring, url),
+    consoleLink: createConsoleLink(dependencies.console, keyring, url),
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
@@ -154,6 +152,11 @@ async function openService(
     drain: () => listeners.drain(),
     close: () => (closing ??= closeAll(closers)),
   };
+}
+
+/** A node of a cluster has what the others have. */
+function isSampleLoadedAtStart(config: ServeConfig, position: number): boolean {
+  return config.cluster === undefined && config.isSampleWanted && position === 0;
 }
 
 /** Before any thread starts: it sees those alone that start later. */

@@ -169,8 +169,8 @@ class StoreClient implements OpenStore {
     tenant?: string,
     { withheld = [], params }: Omit<QueryOptions, "handle"> = {},
   ): Promise<StreamedRows> {
-    const call = { name: "openStream", sql, params, asker: { tenant, withheld } } as const;
-    const opened = await this.#callForCaller<RowStreamHandle>(call);
+    const asked = { name: "openStream", sql, params, asker: { tenant, withheld } } as const;
+    const opened = await this.#callForCaller<RowStreamHandle>(asked);
     return createStreamedRows(opened, (call) => this.#call(call));
   }
 

@@ -90,7 +90,7 @@ export function aiSdkOutcomes(report: OutcomeReport): (event: AiSdkToolEnd) => v
     const { toolName, toolCallId: callId, input } = toolCall;
     const { type, output } = toolOutput;
     if (type === "tool-result") report({ toolName, callId, input, output });
-    if (toolOutput.error instanceof TrustGateError) report.skipped.refused += 1;
+    if (toolOutput.error instanceof TrustGateError) report.skip("refused", toolName);
     else if (type === "tool-error") {
       report({ toolName, callId, input, error: toolOutput.error ?? new Error("not told") });
     }
@@ -151,7 +151,7 @@ function wrapTool(toolName: string, tool: AiSdkTool, options: AiSdkToolsOptions)
     const { action, reason } = decision;
     if (action === "run" || (action === "park" && isApproved(execution)))
       return { ...call, decision };
-    if (report !== undefined) report.skipped.refused += 1;
+    if (report !== undefined) report.skip("refused", toolName);
     throw new TrustGateError(
       action === "park" ? `not run: a person must approve first (${reason})` : `refused: ${reason}`,
     );

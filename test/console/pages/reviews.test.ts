@@ -194,7 +194,7 @@ describe("Reviews", needs("chromium"), () => {
     expect(await chosen(visitor)).toContain("many/n39");
     // Somebody else decides what is shown.
     const [open] = await list("state=open&agent=agent://many/n7");
-    const id = String(open?.id);
+    const id = open?.id;
     await visitor.go(`reviews?id=${id}`);
     await expect.poll(() => chosen(visitor)).toContain("many/n7");
     await stage.ask("POST", `/v1/reviews/${id}/decision`, { decision: "upheld" });
