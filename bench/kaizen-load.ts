@@ -1,4 +1,4 @@
-// Load for bench:kaizen: verify in an open loop during a kaizen run and without
+// Load for bench -- kaizen: verify in an open loop during a kaizen run and without
 // one. The service is a process of its own over the bench's data directory.
 import { spawn } from "node:child_process";
 import { once } from "node:events";

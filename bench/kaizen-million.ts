@@ -1,4 +1,4 @@
-// bench:kaizen: features, fit and gates over a large made-up history in a journal, as the service
+// bench -- kaizen: features, fit and gates over a large made-up history in a journal, as the service
 // runs them: seconds and peak memory of the run. One JSON object on the last line of stdout.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

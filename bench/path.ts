@@ -19,7 +19,7 @@ const HELP = `npm run bench:path -- [options]
   --seconds S      of a step in a round, and four times as long for a profile (default 1)
   --connections N  (default 64)
   --seed N         of the order (default 1)
-  --out FILE       the result as a file as well, for \`npm run bench:results\`
+  --out FILE       the result as a file as well, for \`npm run bench -- results\`
   --smoke          one short round, to see that it works
 
 Two tables on stderr, one JSON object on the last line. A profile makes a request some 10 % dearer; its

@@ -1,4 +1,4 @@
-// bench:pool: CPU of one verdict by where it is scored: on the HTTP thread, on the pool of threads (Piscina)
+// bench -- pool: CPU of one verdict by where it is scored: on the HTTP thread, on the pool of threads (Piscina)
 // a request at a time, and there by batches as a caller or a collector in front would make them.
 import { parseArgs } from "node:util";
 import { byTurns, type Row, type Side } from "./load/by-turns.ts";
@@ -7,14 +7,14 @@ import { BODIES, ROUTE } from "./load/questions.ts";
 import { tableOf, told } from "./load/spread.ts";
 import { machine, type ServerProcess, startService } from "./server-process.ts";
 
-const HELP = `npm run bench:pool -- [options]
+const HELP = `npm run bench -- pool [options]
 
   --rounds N       rounds, each with every side once (default 10)
   --seconds S      of a side in a round (default 1)
   --connections N  (default 64)
   --items A,B,...  items of the batches (default 1,16,64)
   --seed N         of the order (default 1)
-  --out FILE       the result as a file as well, for \`npm run bench:results\`
+  --out FILE       the result as a file as well, for \`npm run bench -- results\`
   --smoke          one short round, to see that it works
 
 All figures are of one item. A table on stderr, one JSON object on the last line.

@@ -1,4 +1,4 @@
-// bench:results: the figures of RESULTS.md from the machine at hand. Runs the suites whose tables the page
+// bench -- results: the figures of RESULTS.md from the machine at hand. Runs the suites whose tables the page
 // has, one after another, draws the pictures, and puts the tables between the page's marks.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { hasPlace, withFigures } from "./results/marks.ts";
 import { figuresOf, type Report } from "./results/tables.ts";
 
-const HELP = `npm run bench:results -- [options] [SUITE...]
+const HELP = `npm run bench -- results [options] [SUITE...]
 
   SUITE            of http, path, pool, tail, cores, growth (default: all)
   --from DIR       takes what \`npm run bench -- SUITE --out-dir DIR\` has left there, and runs nothing

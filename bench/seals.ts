@@ -17,7 +17,7 @@ const HELP = `npm run bench -- seals [options]
   --pairs N        of runs with and without a seal, in turn (default 20)
   --messages N     of one run (default 2000)
   --bytes A,B,...  frames of a message: one outcome has some 300, 250 of them 75,000 (default 300,3000,75000)
-  --out FILE       the result as a file as well, for \`npm run bench:results\`
+  --out FILE       the result as a file as well, for \`npm run bench -- results\`
   --smoke          few messages, to see that it works
 
 A table on stderr, one JSON object on the last line.

@@ -24,7 +24,7 @@ test("bench -- kaizen-fit times two fits that agree", async () => {
   expect(fits[0]!.largest_gap).toBeLessThan(1e-6);
 });
 
-test("bench:kaizen measures in turns, over runs that test something", async () => {
+test("bench -- kaizen measures in turns, over runs that test something", async () => {
   const flags = ["--rows", "4000", "--seconds", "1", "--rounds", "1", "--rate", "300"];
   const report = (await lastLine("bench/kaizen-million.ts", ...flags)) as {
     rows: number;

@@ -50,7 +50,7 @@ it("tells the machine, the day and the rounds, and every side with its spread", 
   expect(figuresOf({ bench: "soak" }, "2026-11-22")).toBeUndefined();
 });
 
-it("bench:results writes the page from what suites have left", async () => {
+it("bench -- results writes the page from what suites have left", async () => {
   const directory = mkdtempSync(path.join(tmpdir(), "trustrank-results-"));
   const page = path.join(directory, "page.md");
   writeFileSync(page, PAGE.replaceAll("http", "pool"));

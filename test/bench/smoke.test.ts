@@ -114,7 +114,7 @@ test.concurrent("bench:seals: what a seal costs, by the length of a message", as
   expect(long?.read_us.median).toBeGreaterThan(0);
 });
 
-test.concurrent("bench:pool: an item in place and on the pool, alone and in batches", async () => {
+test.concurrent("bench -- pool: an item in place and on the pool, alone and in batches", async () => {
   const { rows } = await lastLine("bench/pool.ts", "--smoke", "--items", "1,16");
   expect(Object.keys(rows as object)).toHaveLength(5);
 });
