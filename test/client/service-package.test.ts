@@ -43,7 +43,7 @@ it("holds the command, the client and the gateways' examples, and no source or t
   expect(names.filter((name) => name.endsWith(".wasm"))).toHaveLength(3);
   expect(await danglingMaps(packed, installed)).toEqual([]);
   // Half of it is the sample history and the words of the grounding.
-  expect(packed.size).toBeLessThan(1_500_000);
+  expect(packed.size).toBeLessThan(1_650_000);
 });
 
 it("is what publint and arethetypeswrong ask for", async () => {
@@ -113,7 +113,9 @@ describe("the command", () => {
       .trim()
       .split("\n")
       .map((each) => JSON.parse(each).message);
-    expect(events).toEqual(["service_starting", "service_listening", "service_ending"]);
+    // Between them stand the trial run of kaizen over the sample and its credibility.
+    expect(events.slice(0, 2)).toEqual(["service_starting", "service_listening"]);
+    expect(events.at(-1)).toBe("service_ending");
     const { stdout: checked } = await run(command, ["doctor", "--data-dir", "data"], {
       cwd: folder,
       env,
