@@ -110,9 +110,9 @@ test(
     const listed = await send<{ reviews: QueuedReview[]; next: null }>(
       first.url,
       "GET",
-      "/v1/reviews?state=decided",
+      `/v1/reviews?state=decided&agent=${encodeURIComponent(AGENT)}`,
     );
-    expect(listed.body.reviews.map((review) => review.id)).toEqual([id]);
+    expect(listed.body.reviews.map((review) => review.id)).toContain(id);
     const disputed = { agent: AGENT, decision: held[0]!.body.request_id, statement: "not us" };
     const sent = await onAllThreads(() =>
       send<{ id: string }>(first.url, "POST", "/v1/disputes", disputed),
@@ -128,11 +128,12 @@ test(
     }
     const audited = await audits(second.url);
     const disputes = ["review.disputed", "review.disputed", "review.disputed"];
-    expect(audited).toEqual(["review.claimed", "review.decided", ...disputes]);
+    // Before them stand those of the sample.
+    expect(audited.slice(-5)).toEqual(["review.claimed", "review.decided", ...disputes]);
     const queued = await send<{ reviews: QueuedReview[] }>(
       second.url,
       "GET",
-      "/v1/reviews?kind=dispute&state=open",
+      `/v1/reviews?kind=dispute&state=open&agent=${encodeURIComponent(AGENT)}`,
     );
     expect(queued.body.reviews.map(({ id: each }) => each).toSorted()).toEqual(
       disputeIds.toSorted(),
@@ -217,7 +218,8 @@ test(
 
     const at = ["--data-dir", dataDir, "--json"];
     const listed = await runCommand(["reviews", "list", ...at]);
-    expect(JSON.parse(listed.stdout).reviews).toMatchObject([{ id, state: "open", agent: AGENT }]);
+    const queue = (JSON.parse(listed.stdout) as { reviews: { id: string }[] }).reviews;
+    expect(queue.find((review) => review.id === id)).toMatchObject({ state: "open", agent: AGENT });
     const missing = ["reviews", "decide", id, "--decision", "overturned", ...at];
     expect((await runCommand(missing)).code).toBe(1);
     const unbound = await runCommand([...missing, "--until", "2099-01-01"]);

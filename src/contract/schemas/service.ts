@@ -58,7 +58,7 @@ export const KeyRequest = t.defineStrictMessage("KeyRequest", {
 export type KeyRequest = t.MessageOf<typeof KeyRequest>;
 
 /** A key as it is listed: never its secret. */
-export const KeyDescription = t.defineMessage("KeyDescription", {
+const keyMembers = {
   key_id: t.text,
   tenant: t.text,
   scopes: t.defineList(t.defineChoice(SCOPES)),
@@ -74,8 +74,7 @@ export const KeyDescription = t.defineMessage("KeyDescription", {
   rotated_at: t.timeOrNull,
   /** Until when an earlier secret works; null when only the newest does. */
   overlap_ends_at: t.timeOrNull,
-});
-export type KeyDescription = t.MessageOf<typeof KeyDescription>;
+};
 
 /** On how many nodes of a cluster a change is in force. */
 export const Effective = t.defineMessage("Effective", {
@@ -98,19 +97,21 @@ export const Effective = t.defineMessage("Effective", {
 });
 export type Effective = t.MessageOf<typeof Effective>;
 
-const KEY_AND_SPREAD = {
-  ...KeyDescription.properties,
+/** An API key; of `PATCH /v1/keys/{id}`, with the spread of the change. */
+export const KeyDescription = t.defineMessage("KeyDescription", {
+  ...keyMembers,
   effective: t.makeOptional(t.withDescription(Effective, "Left out by a service that is alone.")),
-};
-
-/** `PATCH /v1/keys/{id}`. */
-export const KeyChanged = t.defineMessage("KeyChanged", KEY_AND_SPREAD);
+});
+export type KeyDescription = t.MessageOf<typeof KeyDescription>;
 
 /** `DELETE /v1/keys/{id}`. */
-export const KeyRevoked = t.defineMessage("KeyRevoked", KEY_AND_SPREAD);
+export const KeyRevoked = t.defineMessage("KeyRevoked", KeyDescription.properties);
 export type KeyRevoked = t.MessageOf<typeof KeyRevoked>;
 
-export const KeyCreated = t.defineMessage("KeyCreated", { key: t.text, ...KEY_AND_SPREAD });
+export const KeyCreated = t.defineMessage("KeyCreated", {
+  key: t.text,
+  ...KeyDescription.properties,
+});
 
 /** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */
 export const KeyPatch = t.defineStrictMessage(
@@ -154,7 +155,7 @@ export type KeyRotation = t.MessageOf<typeof KeyRotation>;
 export const KeyList = t.defineMessage("KeyList", {
   keys: t.defineList(
     t.defineObject({
-      ...KeyDescription.properties,
+      ...keyMembers,
       /**
        * Last counted read or report of 90 days: to the second since the start of the service, the
        * beginning of the day before. null without one; left out while the store cannot say.

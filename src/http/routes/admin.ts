@@ -63,7 +63,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Changes a key's label, scopes, expiry or minimum scores; its secret stays",
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyPatch" },
-    responses: { 200: { description: "The key as it is now", schema: "KeyChanged" } },
+    responses: { 200: { description: "The key as it is now", schema: "KeyDescription" } },
     ...confirmMissing(changeKey),
   },
   {

@@ -158,7 +158,7 @@ describe.each<[string, Parse, object, Row[]]>([
   [
     "query",
     parseQueryRequest,
-    { sql: "select 1", format: "json" },
+    { sql: "select 1", params: [], format: "json" },
     [
       ["sql", undefined, "/sql", "required"],
       ["sql", 1, "/sql", "type"],

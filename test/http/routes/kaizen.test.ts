@@ -115,12 +115,9 @@ describe("kaizen over HTTP", () => {
   it("answers at once when asked not to wait", async () => {
     const started = await send("POST", "/v1/kaizen/run", { dry_run: true, wait: false });
     expect(started.status).toBe(202);
-    for (let tries = 0; tries < 100; tries++) {
-      const run = await send("GET", `/v1/kaizen/runs/${started.body.run_id}`);
-      if (run.body.state === "dry_run") return;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    expect.fail("the run did not end");
+    const readState = async () =>
+      (await send("GET", `/v1/kaizen/runs/${started.body.run_id}`)).body.state;
+    await expect.poll(readState, { interval: 100 }).toBe("dry_run");
   });
 
   it.each([
