@@ -110,6 +110,9 @@ it("does all it does in Deno", needs("deno"), async () => {
   expect(JSON.parse(stdout)).toEqual(TOUR_RESULT);
 });
 
+/** What other runtimes lack; a look whether it is there, by an optional chain from `globalThis`, is none. */
+const LACKING = /(?<!getBuiltinModule\?\.\(")node:|\bBuffer\b|\bprocess\b(?!\?\.| \} = globalThis)/;
+
 it("reaches for nothing that a browser or an edge worker lacks", async () => {
   const folder = path.join(installed, "build/esm");
   const names = (await readdir(folder, { recursive: true })).filter(
@@ -123,7 +126,7 @@ it("reaches for nothing that a browser or an edge worker lacks", async () => {
   for (const name of names) {
     const text = await readFile(path.join(folder, name), "utf8");
     const code = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
-    expect([name, code.match(/node:|\bBuffer\b|\bprocess\b/)]).toEqual([name, null]);
+    expect([name, LACKING.exec(code)?.[0]]).toEqual([name, undefined]);
     const imported = [...code.matchAll(/from "([^"]+)"/g)].map(([, target]) => target!);
     expect(imported.filter((target) => !target.startsWith("."))).toEqual([]);
   }

@@ -85,9 +85,9 @@ it("finds what the sample history hides", async () => {
   expect((await column("worst-agents.sql", "subject"))[0]).toBe("agent://quickcash/loan-broker");
   expect((await column("money-lost.sql", "subject"))[0]).toBe("agent://quickcash/loan-broker");
   const contradicting = await column("reporter-agreement.sql", "reporter");
-  expect(contradicting.slice(0, 4)).toContain("agent://umbrella/intern-02");
+  expect(contradicting).toContainEqual(expect.stringMatching(/^agent:..umbrella.intern-/));
   expect((await column("harsh-reporters.sql", "failure_rate"))[0]).toBeGreaterThan(0.3);
-  expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://globex/price-scout");
+  expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://vandelay/exporter");
   expect((await column("score-trend.sql", "days"))[0]).toBe(1);
 });
 
@@ -120,6 +120,9 @@ it("shows how those came out whom an audit let through by lot", async () => {
   expect(set.status).toBe(200);
   // Each agent twice: the second challenge of a day draws no lot.
   const agents = Array.from({ length: 80 }, (_, n) => `agent://unknown/${n % 40}`);
+  const total = async (of: string) =>
+    (await column("audit-sample.sql", of)).reduce<number>((sum, each) => sum + Number(each), 0);
+  const heldBefore = await total("held_back");
   const items = agents.map((agent_id) => {
     return { agent_id, action: "order.place", tool_level: "L2", context: {} };
   });
@@ -138,14 +141,12 @@ it("shows how those came out whom an audit let through by lot", async () => {
     request_id: answers[n]!.result.request_id,
   }));
   await service.post("/v1/outcomes/batch", told);
-  const total = async (of: string) =>
-    (await column("audit-sample.sql", of)).reduce<number>((sum, each) => sum + Number(each), 0);
   await vi.waitFor(async () => expect(await total("settled")).toBe(won.length), {
     timeout: 30_000,
     interval: 200,
   });
   expect(await total("let_through")).toBe(won.length);
-  expect(await total("held_back")).toBe(80 - won.length);
+  expect((await total("held_back")) - heldBefore).toBe(80 - won.length);
   const failed = (await column("audit-sample.sql", "failed")).filter((each) => each !== null);
   expect(failed).toEqual([expect.closeTo(1 / won.length, 2)]);
 });

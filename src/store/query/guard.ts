@@ -147,17 +147,17 @@ function createParseRejection(tree: SerialisedQuery, sql: string): ServiceFault 
 }
 
 /** Longest part of a line that is shown before the mark, and behind it. */
-const SHOWN_LENGTH_MAX = 60;
+const SHOWN_CHARACTERS = 60;
 
 /** The line of a text behind that many code points, and a caret below the place, as DuckDB prints them. */
 function markPlace(sql: string, codePoints: number): string {
   const before = Array.from(sql).slice(0, codePoints).join("");
   const lines = before.split("\n");
-  const start = lines.at(-1)!.slice(-SHOWN_LENGTH_MAX);
+  const start = lines.at(-1)!.slice(-SHOWN_CHARACTERS);
   const [end = ""] = sql.slice(before.length).split("\n", 1);
   const head = `LINE ${lines.length}: `;
   const caret = `${" ".repeat(head.length + start.length)}^`;
-  return `${head}${start}${end.slice(0, SHOWN_LENGTH_MAX)}\n${caret}`;
+  return `${head}${start}${end.slice(0, SHOWN_CHARACTERS)}\n${caret}`;
 }
 
 type ParseNode = Readonly<Record<string, unknown>>;

@@ -31,7 +31,8 @@ describe("Decisions", needs("chromium"), () => {
   afterAll(() => stage?.close());
 
   const list = async (query: string) =>
-    (await stage.ask<{ decisions: LoggedLeg[] }>("GET", `/v1/decisions?${query}`)).decisions;
+    (await stage.ask<{ decisions: LoggedLeg[] }>("GET", `/v1/decisions?limit=50&${query}`))
+      .decisions;
 
   const first = async (query: string) => {
     const [leg] = await list(query);
