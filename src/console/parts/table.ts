@@ -25,7 +25,7 @@ export interface TableProps<Row> {
   readonly keyOf?: (row: Row, at: number) => string | number;
   /** What an empty one says, and what would fill it. */
   readonly empty?: Children;
-  /** Index of the chosen row, and what is called when another is clicked. */
+  /** Index of the chosen row, -1 for none of them, and what is called when another is clicked. */
   readonly chosen?: number | undefined;
   readonly onChoose?: (row: Row, at: number) => void;
 }
@@ -34,7 +34,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   const { label, columns, rows, keyOf = (_, at) => at, empty = "Nothing yet.", chosen } = props;
   const { onChoose } = props;
   // The chosen row is among those that are drawn.
-  const first = Math.floor((chosen ?? 0) / ROWS_DRAWN_MAX) * ROWS_DRAWN_MAX;
+  const first = Math.floor(Math.max(0, chosen ?? 0) / ROWS_DRAWN_MAX) * ROWS_DRAWN_MAX;
   const drawn = rows.slice(first, first + ROWS_DRAWN_MAX);
   const place = useRef<HTMLDivElement>(null);
   const row = chosen === undefined ? undefined : rows[chosen];
