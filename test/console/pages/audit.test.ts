@@ -9,7 +9,7 @@ describe("Audit", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   beforeAll(async () => {
-    stage = await openConsole();
+    stage = await openConsole(["--no-sample"]);
     const key = { tenant: "acme", scopes: ["score:read"] };
     await stage.ask("POST", "/v1/keys", { ...key, label: "gateway" });
     await stage.ask("POST", "/v1/keys", { ...key, tenant: "globex", label: HOSTILE });

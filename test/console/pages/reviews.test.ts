@@ -24,7 +24,7 @@ describe("Reviews", needs("chromium"), () => {
 
   // A service for each test: what one of them has decided is not in the queue of the next, nor of its second try.
   beforeEach(async () => {
-    stage = await openConsole();
+    stage = await openConsole(["--no-sample"]);
   });
   afterEach(() => stage?.close());
 
