@@ -20,8 +20,8 @@ describe("the API page", needs("chromium"), () => {
     await page.getByText("operations have “post review”").waitFor();
     expect(page.url()).toBe(`${stage.url}/docs?filter=post+review`);
     expect(await page.getByLabel("Filter operations").inputValue()).toBe("post review");
-    await page.getByRole("link", { name: "/decide" }).first().click();
-    await page.getByText("Scope reviews:decide").first().waitFor();
+    await page.getByRole("link", { name: "/decision" }).first().click();
+    await expect.poll(() => page.url()).toContain("#op-");
     await visitor.expectSound("api-filtered");
   });
 

@@ -111,7 +111,7 @@ describe("commands of the page", needs("curl"), () => {
     const { text } = await call(service, "/docs", { key: null });
     const parts = text.split('<article id="op-').slice(1);
     const script = parts.map((part) => {
-      const [, shown] = /<pre>([^<]*)<\/pre>/.exec(part)!;
+      const [, shown] = /<pre[^>]*>([^<]*)<\/pre>/.exec(part)!;
       const command = shown!.replaceAll("&quot;", '"').replaceAll("&#39;", "'");
       return command
         .replaceAll("&amp;", "&")
@@ -164,7 +164,7 @@ describe("the page", () => {
       [...tag.replaceAll(/"[^"]*"/g, '""').matchAll(/ ([\w-]+)(?==)/g)].map(([, name]) => name!),
     );
     expect([...new Set(names)].toSorted()).toEqual(
-      "action aria-label charset class content for href id lang maxlength name placeholder rel role type value".split(
+      "action aria-label charset class content for href id lang maxlength name placeholder rel role tabindex type value".split(
         " ",
       ),
     );

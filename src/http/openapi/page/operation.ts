@@ -45,7 +45,7 @@ export function renderOperation(
   return markup`<article id="${formatAnchor("op", operationId)}">
 <p>${renderProse(summary)}. ${renderAccess(described)}</p>
 ${renderParameterTable(parameters)}${renderRequestBody(requestBody)}<h4>Example</h4>
-<pre>${command}</pre>
+<pre tabindex="0">${command}</pre>
 ${renderResponseTable(described, components)}</article>
 `;
 }
@@ -161,7 +161,7 @@ function renderResponseRow(
   const json = Object.keys(content).find((type) => type.endsWith("json"));
   const value = json === undefined ? undefined : findFirstExample(content[json]!, components);
   const text = JSON.stringify(value, null, 1);
-  const sample = markup`<details><summary>Example</summary><pre>${text}</pre></details>`;
+  const sample = markup`<details><summary>Example</summary><pre tabindex="0">${text}</pre></details>`;
   const told = markup`${renderProse(description)}${renderHeaderLinks("response", Object.keys(headers))}`;
   return markup`<tr><td>${name}</td><td>${told}${value === undefined ? EMPTY_MARKUP : sample}</td>
 <td>${renderContentKinds(content)}</td></tr>
