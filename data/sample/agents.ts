@@ -196,7 +196,7 @@ export const DECOYS_SINCE: readonly number[] = [112, 103, 95, 86, 77, 52, 38, 21
 export const DECOY_DAYS = 9;
 export const DECOY_OUTCOMES = { good: 3, all: 13 };
 
-/** Agents that praise each other and a broker, and that nobody else praises. */
+/** Agents that praise each other and a broker, and that no other agent praises. */
 export const RING_COMPANY = "mirror";
 export const RING_SIZE = 4;
 export const RING_BROKER = `agent://${RING_COMPANY}/broker`;

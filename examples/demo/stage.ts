@@ -115,7 +115,7 @@ async function listen(
 }
 
 function startService(dataDir: string): ChildProcess {
-  // The settings of whoever runs this are those of another service.
+  // Settings in the environment of this program are those of another service.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TRUSTRANK_"));
   return spawn(
     process.execPath,

@@ -7,7 +7,7 @@ export type EndSignal = "SIGTERM" | "SIGINT";
 export interface DrainWindowOptions {
   /** Length of the window in milliseconds; 0: none. */
   readonly drainMs: number;
-  /** Whether the process has a terminal: its SIGINT is Ctrl-C, and whoever pressed it waits. */
+  /** Whether the process has a terminal: its SIGINT is Ctrl-C of a person, who waits for the end. */
   readonly isAtTerminal: boolean;
   /** Called once, with the signal that began the window and its length in milliseconds. */
   readonly onBegin: (signal: EndSignal, windowMs: number) => void;

@@ -242,7 +242,7 @@ function describeAdminKeyOrigin(): string {
   return path === undefined ? origin : `${path} (${origin})`;
 }
 
-/** How whoever started this runs another command of the package. */
+/** How the user who started this runs another command of the package. */
 function describeOwnCommand(): string {
   if (readEnvironment()["npm_lifecycle_event"] !== undefined) {
     return "npm run --silent trustrank --";

@@ -154,8 +154,8 @@ export function describeError(
 }
 
 /**
- * Why there is no verdict, for a person or a model. What the service refused as wrong is told with its
- * members, since the asker can mend it; of anything else only the code.
+ * Why there is no verdict, for a person or a model. What the service refused as wrong comes with its
+ * members, since the asker can correct it; of anything else only the code.
  */
 export function describeMissingVerdict(error: Error): string {
   if (!(error instanceof TrustRankError)) return "no trust verdict (the policy failed)";

@@ -101,7 +101,7 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
   return server;
 }
 
-/** The service's own words, with the arguments at fault by their names, for a model to mend its question. */
+/** The service's own words, with the arguments at fault by their names, for a model to correct its question. */
 function describeServiceError(error: unknown, tool?: McpTool): string {
   if (!(error instanceof TrustRankError)) return "the question failed";
   return describeError(error, (pointer) => {

@@ -21,7 +21,7 @@ const SHIPPED_CONFIG = loadDefaultConfig();
 /** Seeds whose credibility is shown on trial over the sample history, and one of its agents. */
 const SAMPLE_SEEDS = parseSeedRules("agent://stark/*, agent://hooli/*");
 const SAMPLE_AGENT = "agent://quickcash/loan-broker";
-/** After the start: whoever has just opened the console is served first. */
+/** After the start: requests of a user who has just opened the console come first. */
 const SAMPLE_RUN_DELAY_MS = 2000;
 
 /** The sample's seeds where the table holds the sample; else undefined. */

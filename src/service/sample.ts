@@ -34,13 +34,16 @@ const PARTY = { tenant: CALLER.tenant, keyId: CALLER.keyId, isAdmin: true };
 type DatedOutcome = OutcomeRequest & { settled_at: number };
 
 /** Times are shifted so that the newest of all is `nowMs`: old evidence would have almost no weight. */
-function readSampleOutcomes(nowMs: number): { outcomes: DatedOutcome[]; shiftMs: number } {
+function readSampleOutcomes(
+  nowMs: number,
+  sampleRequests: readonly SampleRequest[],
+): { outcomes: DatedOutcome[]; shiftMs: number } {
   const outcomes: DatedOutcome[] = [];
   for (const { outcome, line } of readOutcomes(resolvePath("outcomes.ndjson"), "ndjson", "")) {
     if (outcome instanceof ServiceFault) throw outcome;
     outcomes.push({ ...outcome, id: `sample:${line}`, settled_at: outcome.settled_at! });
   }
-  const lastMs = Date.parse(readSampleRequests().at(-1)!.at);
+  const lastMs = Date.parse(sampleRequests.at(-1)!.at);
   const shiftMs = nowMs - Math.max(lastMs, outcomes.at(-1)!.settled_at);
   for (const outcome of outcomes) outcome.settled_at += shiftMs;
   return { outcomes, shiftMs };
@@ -53,8 +56,8 @@ class SampleImport {
   readonly #bureau: Bureau;
   #imported = 0;
 
-  constructor(bureau: Bureau, nowMs: number) {
-    const { outcomes, shiftMs } = readSampleOutcomes(nowMs);
+  constructor(bureau: Bureau, nowMs: number, sampleRequests: readonly SampleRequest[]) {
+    const { outcomes, shiftMs } = readSampleOutcomes(nowMs, sampleRequests);
     this.#bureau = bureau;
     this.#outcomes = outcomes;
     this.shiftMs = shiftMs;
@@ -83,7 +86,7 @@ class SampleImport {
 
 /** Imports the outcomes alone; returns their number. */
 export async function importSampleHistory(bureau: Bureau, nowMs: number): Promise<number> {
-  const history = new SampleImport(bureau, nowMs);
+  const history = new SampleImport(bureau, nowMs, readSampleRequests());
   await history.importUpTo(nowMs);
   return history.count;
 }
@@ -195,10 +198,11 @@ function readSampleRequests(): SampleRequest[] {
  * @throws ServiceFault when the journal cannot take it.
  */
 export async function loadSample(target: SampleTarget, nowMs: number): Promise<number> {
-  const history = new SampleImport(target.core.bureau, nowMs);
+  const sampleRequests = readSampleRequests();
+  const history = new SampleImport(target.core.bureau, nowMs, sampleRequests);
   const replay = new SampleReplay(target);
   let stepToMs = 0;
-  for (const request of readSampleRequests()) {
+  for (const request of sampleRequests) {
     const atMs = Date.parse(request.at) + history.shiftMs;
     if (atMs >= stepToMs) {
       await history.importUpTo(atMs);

@@ -1,4 +1,4 @@
-// The text of a start, read as somebody who has only the terminal: every start says where the admin key is, how to get
+// The text of a start, read by a user who has only the terminal: every start says where the admin key is, how to get
 // another, where the console is, and a first request about an agent that is there.
 import { expect, it } from "vitest";
 import { describeStart, type StartFacts } from "../../src/cli/start-text.ts";

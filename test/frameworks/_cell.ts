@@ -84,7 +84,7 @@ async function install(
   const packages = version === "oldest" ? oldest : [framework + version, ...others];
   const add = (flags: readonly string[]) => {
     const common = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund"];
-    // Whoever runs this by `npm run --silent` wants to read why npm refuses all the same.
+    // Under `npm run --silent` the reason of npm's refusal is still needed.
     common.push("--loglevel=error", ...flags);
     const settings = { cwd: project, timeout: INSTALL_MS_MAX, maxBuffer: 1e7 };
     return run(node, [...common, ...packages], settings).then(() =>
@@ -151,7 +151,7 @@ function findRefusal(
   return own ?? conflict ?? (missing === null ? undefined : `${framework} has no ${missing[1]}`);
 }
 
-/** npm only advises: what is installed all the same must run nothing that was not let through. */
+/** npm only advises: what is installed all the same must run nothing that was not allowed. */
 function judgeRefusal(detail: string, { stdout }: Ended): Pick<Cell, "result" | "detail"> {
   const played = stdout === "" ? {} : (JSON.parse(stdout) as Record<string, Played>);
   const ran = [played["refuse"], played["escalate"]].flatMap((each) => each?.ran ?? []);

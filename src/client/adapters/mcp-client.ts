@@ -23,7 +23,7 @@ export interface McpCallOptions {
 
 /** JSON-RPC codes of an answer that says that the tool was not run. */
 const NOT_RUN_CODES: ReadonlySet<unknown> = new Set([-32_700, -32_600, -32_601, -32_602]);
-/** Codes of the SDK's own, 1 and 2: connection closed, timed out. Nobody knows whether the tool ran. */
+/** Codes of the SDK's own, 1 and 2: connection closed, timed out. Whether the tool ran is unknown. */
 const UNKNOWN_RESULT_CODES: ReadonlySet<unknown> = new Set([
   -32_000,
   -32_001,

@@ -96,7 +96,7 @@ export class TrustGateUnavailableError extends TrustRankError {
   get response(): Response {
     const retryAfterSec = Math.max(1, Math.ceil((this.retryAfterMs ?? 0) / 1000));
     const headers = { "Retry-After": String(retryAfterSec), "Cache-Control": "no-store" };
-    // The detail is the asking program's to mend, not its caller's.
+    // The detail is for the asking program to correct, not for its caller.
     const body = { error: `no trust verdict (${this.code})`, code: this.code };
     return Response.json(body, { status: 503, headers });
   }

@@ -1,6 +1,6 @@
 // Delivery queue for reports: bounded, never makes its caller wait and never throws. Sends waiting
 // items together, drops and counts items that do not fit, and retries items after transient
-// failures. A lost item is told to `onDrop`, or said once at warning level.
+// failures. A lost item is passed to `onDrop`, or logged once as a warning.
 import { convertToTrustRankError, describeError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 import { pause } from "../runtime.ts";

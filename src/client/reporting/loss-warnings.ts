@@ -1,5 +1,5 @@
 // Warnings of lost reports: one line for each cause, and none again before it has worked in between. Without a
-// callback of the caller's own nobody would hear that outcomes get nowhere.
+// callback of the caller's own, lost outcomes would go unnoticed.
 import { putBounded } from "../bounded-map.ts";
 import { logWarning, readMonotonicMs } from "../runtime.ts";
 

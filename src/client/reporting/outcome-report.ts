@@ -115,7 +115,7 @@ export function hasVerdict({ verdict, subject }: ToolDecision): boolean {
   return verdict !== undefined || subject !== undefined;
 }
 
-/** @throws TypeError when nobody reports. */
+/** @throws TypeError when there is no reporter. */
 export function readReporter({
   reporter,
   client,

@@ -1,5 +1,5 @@
 // Tool calls that are not reported: counted by the reason, and told to the caller. Where the reason is most
-// likely a mistake (nobody decided on the call, nobody can report it), it is also warned of once.
+// likely a mistake (no decision on the call, no reporter), it is also warned of once.
 import { callSafely } from "../outage-alert.ts";
 import { LossWarnings } from "./loss-warnings.ts";
 
@@ -30,7 +30,7 @@ export interface SkippedCall {
 
 export type SkipCallback = (call: SkippedCall) => void | Promise<void>;
 
-/** Counts of skipped calls, and who is told of them. */
+/** Counts of skipped calls, and the callback that receives them. */
 export class SkippedCalls {
   readonly counts: SkippedCounts = {
     refused: 0,

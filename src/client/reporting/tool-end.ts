@@ -36,7 +36,7 @@ const CUT_SHORT_NAMES: ReadonlySet<unknown> = new Set(["AbortError", "TimeoutErr
 
 /**
  * What a throw says of itself. `unfinished`: cancelled by its caller, out of time, or parked by the framework
- * from inside the tool, so nobody knows what would have come of it. True or false: the member `agentFault` of
+ * from inside the tool, so its outcome is unknown. True or false: the member `agentFault` of
  * the error, or of the cause that it wraps. Undefined: nothing.
  */
 export function readThrow({ error, signal }: ToolEnd): "unfinished" | boolean | undefined {

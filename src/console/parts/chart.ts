@@ -1,4 +1,4 @@
-// Lines over time or over another number, with the same numbers in words and as a table for whoever does not see
+// Lines over time or over another number, with the same numbers in words and as a table for users who do not see
 // them. The legend shows the newest values, or those under the pointer.
 import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";

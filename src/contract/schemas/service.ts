@@ -247,7 +247,7 @@ export const Health = t.defineMessage("Health", {
   version: t.text,
   service_id: t.makeOptional(t.text),
 });
-/** What the address of the service alone leads to: paths of this service. */
+/** Answer of `GET /`: paths of this service. */
 export const ServiceIndex = t.defineMessage("ServiceIndex", {
   name: t.text,
   version: t.text,

@@ -1,4 +1,4 @@
-// The page at `/` for whoever has only the address of the service: where the console and the description of the API
+// The page at `/` for a user who has only the address of the service: where the console and the description of the API
 // are. Open to all: it holds the version and nothing else of this installation.
 import { HTML_MEDIA_TYPE, prefersHtml } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";

@@ -1,20 +1,11 @@
 // Outcomes that get lost are said once for each cause, by the real service's own words where it refuses them.
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  type MockInstance,
-  vi,
-} from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import type { OutcomeRequest } from "../../../src/client/messages.ts";
 import { type OutcomeDrop, OutcomeQueue } from "../../../src/client/reporting/outcome-queue.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { type Service, startTestService } from "../_service.ts";
+import { recordWarnings } from "./_warnings.ts";
 
 const REPORTER = "agent://acme/me";
 const SUBJECT = "agent://shop/seller";
@@ -25,12 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-let warnings: MockInstance<typeof console.warn>;
-beforeEach(() => {
-  warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-});
-afterEach(() => warnings.mockRestore());
-const warned = () => warnings.mock.calls.map(([line]) => line as string);
+const warned = recordWarnings();
 
 const openClient = (more: object = {}) =>
   new TrustRankClient({ ...service, agentId: REPORTER, slowTimeoutMs: WAIT_MS_MAX, ...more });

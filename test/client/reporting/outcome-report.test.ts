@@ -1,5 +1,5 @@
 // Outcomes of tool calls: what the options decide, and that none of them can break a turn.
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ToolDecision } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import {
@@ -9,6 +9,7 @@ import {
 import type { SkippedCall } from "../../../src/client/reporting/skipped-calls.ts";
 import { AgentFaultError, type ToolEnd } from "../../../src/client/reporting/tool-end.ts";
 import type { OutcomeRequest } from "../../../src/client/messages.ts";
+import { recordWarnings } from "./_warnings.ts";
 
 /** A service that takes everything and shows it. */
 function taking() {
@@ -70,12 +71,7 @@ const boom = (): never => {
 };
 const undecided = { ...end, decision: undefined };
 
-let warnings: MockInstance<typeof console.warn>;
-beforeEach(() => {
-  warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-});
-afterEach(() => warnings.mockRestore());
-const warned = () => warnings.mock.calls.map(([line]) => line as string);
+const warned = recordWarnings();
 
 describe("outcomeReport", () => {
   it("takes subject, stakes and request from the decision", async () => {

@@ -1,17 +1,7 @@
 // The write rail: what is reported under which id, what never is, and that nothing here can hold up
 // or break the turn it watches. Signatures are verified by another implementation.
 import { flattenedVerify, importJWK } from "jose";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  type MockInstance,
-  vi,
-} from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import { handshakeApproval } from "../../../src/client/gates/approval.ts";
 import { type ActionResultEvent, outcomeHook } from "../../../src/client/reporting/outcome-hook.ts";
@@ -21,6 +11,7 @@ import { createOutcomeSigner } from "../../../src/client/reporting/sign.ts";
 import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import { type Service, startTestService } from "../_service.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
+import { recordWarnings } from "./_warnings.ts";
 
 const REPORTER = "agent://acme/me";
 const SUBJECT = "agent://shop/seller";
@@ -32,12 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-let warnings: MockInstance<typeof console.warn>;
-beforeEach(() => {
-  warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-});
-afterEach(() => warnings.mockRestore());
-const warned = () => warnings.mock.calls.map(([line]) => line as string);
+const warned = recordWarnings();
 
 const openClient = (more: object = {}) =>
   new TrustRankClient({ ...service, agentId: REPORTER, slowTimeoutMs: WAIT_MS_MAX, ...more });

@@ -192,7 +192,7 @@ describe("Reviews", needs("chromium"), () => {
     await escalate("agent://many/riskiest", 1e9);
     await expect.poll(() => page.locator("tbody a.agent").first().textContent()).toContain("risk");
     expect(await chosen(visitor)).toContain("many/n39");
-    // Somebody else decides what is shown.
+    // Another reviewer decides what is shown.
     const [open] = await list("state=open&agent=agent://many/n7");
     const id = open?.id;
     await visitor.go(`reviews?id=${id}`);

@@ -53,7 +53,7 @@ class ToolEnd:
 
     @property
     def is_unfinished(self) -> bool:
-        """Cancelled, out of time, or parked from inside the tool: nobody knows what would have come of it."""
+        """Cancelled, out of time, or parked from inside the tool: its outcome is unknown."""
         return self._raise_state == "unfinished"
 
     @property

@@ -191,7 +191,7 @@ export function useQueueSelection({
 
 /**
  * Index of the review that is named, else of the one proposed before, else of the first: the queue is ordered again
- * while somebody looks at it, and what a button decides stays the same. -1 where somebody else has decided it.
+ * while a reviewer looks at it, and what a button decides stays the same. -1 where another reviewer has decided it.
  */
 function useChosenIndex(
   left: readonly QueuedReviewWithRisk[],

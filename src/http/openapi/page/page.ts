@@ -1,6 +1,6 @@
 // The OpenAPI document as one page of plain HTML: no script, one style sheet of its own, an anchor for
 // every operation and message. Operations and messages are collapsed; a browser that follows a link to an
-// anchor opens what holds it, which is why anchors are within. Whatever stands in the document comes out as text.
+// anchor opens what holds it, which is why anchors are within. All text of the document is escaped.
 import {
   formatAnchor,
   renderCode,
