@@ -52,7 +52,7 @@ interface LearningDependencies {
 export function showSampleFindings({ kaizen, credibility }: LearningServices): () => void {
   const timer = setTimeout(() => {
     kaizen.kaizen.start({ isDryRun: true, isSignedOff: false, startedBy: "sample" });
-    void credibility.credibility.refreshIfDue();
+    void credibility.credibility.refresh().catch(() => undefined);
   }, SAMPLE_RUN_DELAY_MS).unref();
   return () => clearTimeout(timer);
 }
@@ -89,7 +89,8 @@ export async function openLearning(
     engine,
     isWanted,
     rules: seeds,
-    findTrialRules: () => findSampleSeeds(engine, clock()),
+    // An agent of that name in another history is no sample.
+    ...(config.isSampleWanted && { findTrialRules: () => findSampleSeeds(engine, clock()) }),
     config: SHIPPED_CONFIG,
     leadership: cluster?.leaderships.of("credibility"),
   });

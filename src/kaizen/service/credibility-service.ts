@@ -30,7 +30,7 @@ export interface CredibilityServiceOptions {
   isWanted: boolean;
   /** Undefined: the operator named no seeds, and nothing is computed. */
   rules: SeedRules | undefined;
-  /** Seeds to show on trial where the operator named none: computed and shown, never in force. */
+  /** Seeds of `refresh` where the operator named none: computed and shown, never in force, and not by the schedule. */
   findTrialRules?: () => SeedRules | undefined;
   config: ScoringConfig;
   /** Whether batches are this node's; left out: they are. */
@@ -81,7 +81,7 @@ export class CredibilityService implements Credibility {
   }
 
   get isPossible(): boolean {
-    return this.#options.isWanted && this.#rules !== undefined;
+    return this.#options.isWanted && this.#options.rules !== undefined;
   }
 
   get #rules(): SeedRules | undefined {
@@ -94,7 +94,7 @@ export class CredibilityService implements Credibility {
     return this.#running;
   }
 
-  /** Called by the schedule: refreshes only after new outcomes and not too often. Never rejects. */
+  /** Called by the schedule: refreshes only with the operator's seeds, after new outcomes and not too often. Never rejects. */
   async refreshIfDue(): Promise<void> {
     const { clock, ledger, log, leadership = ALWAYS_LEADER } = this.#options;
     const isNew = ledger.position() > (this.#last?.position ?? 0);

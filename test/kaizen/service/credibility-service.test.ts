@@ -220,6 +220,16 @@ describe("the schedule's batches", () => {
     expect(batches(), "too early").toBe(3);
   });
 
+  it("are none on trial: those are asked for, and put nothing in force", async () => {
+    const findTrialRules = () => parseSeedRules("agent://voice/*");
+    const { service, ledger, engine } = await open({ rules: undefined, findTrialRules });
+    await service.refreshIfDue();
+    expect(service.status().last).toBeUndefined();
+    expect((await service.refresh()).reason).toMatch(/^on trial/);
+    expect(service.graph(10)?.nodes.length).toBeGreaterThan(0);
+    expect([ledger.position(), engine.areStandingsInForce]).toEqual([200, false]);
+  });
+
   it("are another node's while that leads", async () => {
     const leadership = { isHeld: false, onTaken: () => undefined };
     const { service, ledger } = await open({ leadership });
