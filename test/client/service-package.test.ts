@@ -113,9 +113,9 @@ describe("the command", () => {
       .trim()
       .split("\n")
       .map((each) => JSON.parse(each).message);
-    // Between them stand the trial run of kaizen over the sample and its credibility.
-    expect(events.slice(0, 2)).toEqual(["service_starting", "service_listening"]);
-    expect(events.at(-1)).toBe("service_ending");
+    // Among them stand the trial run of kaizen over the sample, which an end cuts short, and its credibility.
+    const ofService = events.filter((event) => !["kaizen_run", "credibility"].includes(event));
+    expect(ofService).toEqual(["service_starting", "service_listening", "service_ending"]);
     const { stdout: checked } = await run(command, ["doctor", "--data-dir", "data"], {
       cwd: folder,
       env,
