@@ -220,7 +220,10 @@ export class KaizenService implements Kaizen {
     } catch (error) {
       run.state = "failed";
       run.reason = `the run broke and the champion stays: ${(error as Error).message}`;
-      this.#options.log.error("kaizen_failed", { run: id, detail: (error as Error).message });
+      // A run that the end of the service cut short is no failure.
+      if (!this.#stop.signal.aborted) {
+        this.#options.log.error("kaizen_failed", { run: id, detail: (error as Error).message });
+      }
     }
     const finishedMs = this.#options.clock();
     run.finished_at = new Date(finishedMs).toISOString();
