@@ -2,7 +2,11 @@
 // conformance suite's whole table, and one of two nodes at fault. One file for each program calls them and those
 // on the service itself (_on-nodes.ts), because they mostly wait: the waits then pass at once.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";
+import {
+  type ConformanceRow,
+  conformanceTable,
+  runConformance,
+} from "../../src/client/conformance/suite.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { type Edge, openEdge, PATHS, type Program, TIMES } from "./_edge.ts";
 import { needs } from "../_needs.ts";
@@ -31,12 +35,21 @@ export function describeProgram(program: Program): void {
       await expect.poll(() => statusAt(edge, PATHS.L3), { timeout: WAIT_MS_MAX }).toBe(200);
     });
 
-    // A machine that stands still for a moment passes a limit; a gateway that breaks the policy does so again.
-    it("holds the fail policy under every conformance fault", { retry: 2 }, async () => {
+    it("holds the fail policy under every conformance fault", async () => {
       const rows = await runConformance(edge.subject, TIMES);
       const failing = rows.filter(({ faults }) => faults.length > 0);
-      expect(conformanceTable(failing)).toBe("");
+      const isLate = ({ fault }: ConformanceRow) => fault === "within the limit";
+      expect(conformanceTable(failing.filter((row) => !isLate(row)))).toBe("");
       expect(rows).toHaveLength(60);
+      // A machine that stands still for 60 ms makes an answer late, and then 503 is right: asked anew, a
+      // gateway that gives up too early is late each time.
+      let late = failing;
+      for (let tries = 0; late.length > 0 && tries < 3; tries += 1) {
+        late = (await runConformance(edge.subject, TIMES)).filter(
+          (row) => isLate(row) && row.faults.length > 0,
+        );
+      }
+      expect(conformanceTable(late)).toBe("");
     });
 
     it.each(FAULTS_OF_A_NODE[program])(
