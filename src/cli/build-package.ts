@@ -23,7 +23,7 @@ const SHEBANG = "#!/usr/bin/env node\n";
 
 /** The client is a build of its own, but for what asks a service for `mcp`; build scripts have no use. */
 const EXCLUDED_SOURCE =
-  /^src\/(client\/(?!(errors|runtime|socket-fetch|transport|nodes\/[\w-]+)\.ts$)|cli\/build-\w+\.ts$)/;
+  /^src\/(client\/(?!(errors|runtime|socket-fetch|transport|nodes\/[\w-]+)\.ts$)|cli\/build-[\w-]+\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out, and its numbers. */
 const SHARED_ASSEMBLY_SOURCE = /(^|\/)(layout|codes)\.ts$/;
 const DATA = [
