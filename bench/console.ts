@@ -17,9 +17,6 @@ import { ADMIN_KEY, machine, startServiceOver } from "./server-process.ts";
 
 const BROWSER = "/usr/bin/chromium";
 const BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
-/** A page that has been opened, not one that is being opened. */
-const SETTLE_MS = 4000;
-
 const { values } = parsed(import.meta.filename, {
   options: {
     rounds: { type: "string", default: "12" },
@@ -36,6 +33,8 @@ const turn = {
   connections: Number(values.connections),
 };
 
+/** A page that has been opened, not one that is being opened. */
+const settleMs = values.smoke ? 500 : 4000;
 const idleMs = values.smoke ? 500 : Number(values.idle) * 1000;
 const IDLE_TURNS = values.smoke ? 1 : 4;
 
@@ -79,7 +78,7 @@ async function paintOnce(): Promise<{ ms: number; scriptBytes: number }> {
 /** CPU milliseconds a second of a service that answers the page alone, or nobody. */
 async function idleCost(page: Page, address: string): Promise<number> {
   await page.goto(address);
-  await pause(SETTLE_MS);
+  await pause(settleMs);
   const before = service.cpuSeconds();
   await pause(idleMs);
   return ((service.cpuSeconds() - before) * 1e6) / idleMs;
@@ -102,11 +101,11 @@ try {
   const page = await openConsole(browser);
   const taken: Record<"closed" | "open", Taken[]> = { closed: [], open: [] };
   const random = seeded(1);
-  for (let round = -1; round < rounds; round++) {
+  for (let round = values.smoke ? 0 : -1; round < rounds; round++) {
     process.stderr.write(round < 0 ? "warming up\n" : `round ${round + 1} of ${rounds}\n`);
     for (const side of shuffled(["closed", "open"] as const, random)) {
       await page.goto(side === "open" ? `${service.url}/console` : "about:blank");
-      await pause(SETTLE_MS);
+      await pause(settleMs);
       const asked = { name: side, server: service, route: ROUTE, body: BODIES.plain };
       const { userUs, systemUs, perSecond } = await loadOnce(asked, turn);
       if (round >= 0) taken[side].push({ cpuUs: userUs + systemUs, perSecond });

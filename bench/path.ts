@@ -37,6 +37,7 @@ const STEPS = {
   "all of these": "uws+reply+head+scan+id",
   "3 us of arithmetic": "uws+3000ns",
 } as const;
+const SMOKE_STEPS = new Set(["echo", "all of these"]);
 const KINDS = ["plain", "cited", "denied"] as const;
 
 const { values } = parseArgs({
@@ -78,6 +79,7 @@ async function measureSteps(): Promise<Record<string, Row>> {
   };
   try {
     for (const [name, kind] of Object.entries(STEPS)) {
+      if (values.smoke && !SMOKE_STEPS.has(name)) continue;
       add(name, await startFloor(kind), BODIES.plain);
     }
     for (const kind of PLAYED) add(`verify, ${kind}`, await startService(), BODIES[kind]);

@@ -8,6 +8,8 @@ import { ADMIN_KEY } from "../../bench/server-process.ts";
 /** Start data: addresses of the nodes. */
 export interface ReaderData {
   readonly urls: readonly string[];
+  /** Between two reads of a lane. */
+  readonly pauseMs: number;
 }
 
 interface Phase {
@@ -29,12 +31,11 @@ export interface ReadFigures {
   readonly failed: readonly string[];
 }
 
-const PAUSE_MS = 10;
 const LANES_PER_NODE = 2;
 const WAIT_MS = 5000;
 const AGENTS = 503;
 
-const { urls } = workerData as ReaderData;
+const { urls, pauseMs } = workerData as ReaderData;
 const agent = new Agent({ keepAlive: true });
 const quiet: number[] = [];
 const faulted: number[] = [];
@@ -69,7 +70,7 @@ async function read(node: number, lane: number): Promise<void> {
   for (let turn = lane; !isOver; turn += LANES_PER_NODE) {
     const before = phase;
     if (before.without.includes(node)) {
-      await wait(PAUSE_MS);
+      await wait(pauseMs);
       continue;
     }
     const startedAt = performance.now();
@@ -79,7 +80,7 @@ async function read(node: number, lane: number): Promise<void> {
     if (!isHit && answer !== 200) failed.push(`node ${node + 1}: ${answer}`);
     // A read across two phases belongs to neither.
     if (before === phase && answer === 200) (before.isQuiet ? quiet : faulted).push(ms);
-    await wait(PAUSE_MS);
+    await wait(pauseMs);
   }
 }
 

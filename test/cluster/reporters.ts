@@ -11,6 +11,7 @@ const TRY_MS = 2500;
 const PROBE_MS_MAX = 120_000;
 /** Between two tries of the same outcome. */
 const AGAIN_MS = 200;
+/** Between two reports of a lane, ms. */
 const PAUSE_MS = 15;
 const SHARED_IDS = 3000;
 const SHARED_SHARE = 0.7;
@@ -59,15 +60,17 @@ export class Reporters {
   readonly #urls: readonly string[];
   readonly #random: () => number;
   readonly #run: string;
+  readonly #pauseMs: number;
   #number = 0;
   #isStopping = false;
   readonly #startedAt = performance.now();
   #lanes: Promise<void>[] = [];
 
-  constructor(urls: readonly string[], random: () => number, run: string) {
+  constructor(urls: readonly string[], random: () => number, run: string, pauseMs = PAUSE_MS) {
     this.#urls = urls;
     this.#random = random;
     this.#run = run;
+    this.#pauseMs = pauseMs;
   }
 
   start(): void {
@@ -114,7 +117,7 @@ export class Reporters {
   async #report(home: number): Promise<void> {
     while (!this.#isStopping) {
       await (this.#random() < BATCH_SHARE ? this.#batch(home) : this.#single(home));
-      await wait(PAUSE_MS);
+      await wait(this.#pauseMs);
     }
   }
 

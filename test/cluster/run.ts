@@ -22,7 +22,7 @@ import {
 } from "./history.ts";
 import { createKeyFigures } from "./key-judge.ts";
 import { LogServer, ServiceNode, startServers, streamState, until } from "./parts.ts";
-import type { ReadFigures, ToReader } from "./reader-thread.ts";
+import type { ReadFigures, ReaderData, ToReader } from "./reader-thread.ts";
 import { AGENTS, evidenceOf, Reporters } from "./reporters.ts";
 import { COUNT, SMALL, Stage } from "./stage.ts";
 
@@ -44,6 +44,10 @@ const SMALL_BYTES = 192 * 1024 * 1024;
 const BYTES_PER_SECOND = 256 * 1024;
 const REST_MS = 3000;
 const REST_SHORT_MS = 500;
+/** Between two reads, and two reports, of a lane; in the short form three quarters of the load are not needed. */
+const READ_PAUSE_MS = 10;
+const READ_PAUSE_SHORT_MS = 50;
+const REPORT_PAUSE_SHORT_MS = 75;
 const WRONG_SHOWN = 5;
 const SENTENCE_LENGTH_MAX = 400;
 /** Sums decay with time, and nodes are asked one after the other. */
@@ -64,13 +68,17 @@ export async function chaosRun(options: ChaosOptions) {
   startNodes(parts.nodes);
   const { nodes, servers } = parts;
   const readers = new Worker(new URL("reader-thread.ts", import.meta.url), {
-    workerData: { urls: nodes.map(({ url }) => url) },
+    workerData: {
+      urls: nodes.map(({ url }) => url),
+      pauseMs: options.isOnce ? READ_PAUSE_SHORT_MS : READ_PAUSE_MS,
+    } satisfies ReaderData,
   });
   const phase = (isQuiet: boolean, without: readonly number[]) => {
     readers.postMessage({ kind: "phase", isQuiet, without } satisfies ToReader);
   };
   const urls = nodes.map(({ url }) => url);
-  const reporters = new Reporters(urls, random, `run${seed}`);
+  const pauseMs = options.isOnce ? REPORT_PAUSE_SHORT_MS : undefined;
+  const reporters = new Reporters(urls, random, `run${seed}`, pauseMs);
   const acknowledge = () => reporters.probe();
   const keys = createKeyFigures();
   const hit = (nodesHit: readonly number[]) => phase(false, nodesHit);
