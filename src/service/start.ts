@@ -108,10 +108,10 @@ async function openService(
   await catchUpWithCluster(ground, reporting, log);
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
+  const isSampleDue = isSampleLoadedAtStart(config, ledger.position());
+  const sample = beginSample(isSampleDue, ground, closers);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
-  const isSampleDue = isSampleLoadedAtStart(config, ledger.position());
-  const sampleCount = isSampleDue ? await loadSample(ground, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
@@ -121,6 +121,7 @@ async function openService(
   const memory = openMemorySampler(ground, heaps);
   const opened = { scorer, reporting, webhooks, signedCounter, memory };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
+  const sampleCount = await sample;
   const dependencies = buildHttpDependencies(config, log, parts);
   const opening = { ...parts, dependencies, onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED) };
   const listeners = await openListeners(config, log, opening).catch(throwCommandFailure);
@@ -152,6 +153,18 @@ async function openService(
     drain: () => listeners.drain(),
     close: () => (closing ??= closeAll(closers)),
   };
+}
+
+/** Loads the sample, if it is due, while the caller opens what follows: it waits for other threads half of its time. */
+function beginSample(isDue: boolean, ground: ServiceStorage, closers: Closer[]): Promise<number> {
+  if (!isDue) return Promise.resolve(0);
+  const sample = loadSample(ground, ground.clock.now());
+  const end = sample.then(
+    () => undefined,
+    () => undefined,
+  );
+  closers.push(() => end);
+  return sample;
 }
 
 /** A node of a cluster has what the others have. */
