@@ -12,7 +12,7 @@ const WAITING_MAX = 1024;
 /** Age in ms of the newest message acknowledged from which on a tick is due. */
 const TICK_AGE_MS = 1000;
 /** Pause in ms between two ticks while none is acknowledged: an election may end at any moment. */
-const TICK_RETRY_MS = 400;
+const TICK_RETRY_MS = 200;
 /** A tick's acknowledgement may come late, and proves its moment all the same. */
 const TICK_TIMEOUT_MS = 5000;
 

@@ -5,11 +5,11 @@ import type { LogFollowing } from "./ordered-log.ts";
 import { pause } from "./retries.ts";
 import { type LogSource, readUntilStalled } from "./watched-reading.ts";
 
-/** First and longest pause in ms between two readings of a log that gives nothing. */
+/** First and longest pause in ms between two readings of a log that gives nothing: an election may end at any moment. */
 const PAUSE_MS = 100;
-const PAUSE_MS_MAX = 3000;
-/** Readings in a row with another message than is known, after which it is for the ledger to say. */
-const MISMATCHES_MAX = 8;
+const PAUSE_MS_MAX = 500;
+/** Readings in a row with another message than is known, some 15 s, after which it is for the ledger to say. */
+const MISMATCHES_MAX = 32;
 
 export interface LogFollowerOptions<Message extends { readonly seq: number }> {
   readonly from: number;

@@ -31,7 +31,7 @@ const FAILURE_MS_MIN = 5000;
 /** Interval between two questions for the log's newest message. */
 const PROBE_INTERVAL_MS = 500;
 /** Interval between two looks whether a tick is due. */
-const TICK_LOOK_INTERVAL_MS = 200;
+const TICK_LOOK_INTERVAL_MS = 100;
 /** Interval between two reports to the other nodes. */
 const REPORT_INTERVAL_MS = 5000;
 /** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
@@ -89,6 +89,8 @@ class StreamServer {
   #acknowledgedSeq = 0;
   /** Newest message read, and when: of the monotonic clock. */
   #lastRead = { seq: 0, atMs: 0 };
+  /** Newest message read when the last look found this node behind its acknowledged messages; -1 where it was not. */
+  #behindSeq = -1;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
   #unapplied: { seq: number; bytes: number }[] = [];
@@ -308,7 +310,10 @@ class StreamServer {
   #reopenStalledReading(): void {
     const nowMs = this.#options.monotonic();
     const isBehind = this.#lastRead.seq < this.#acknowledgedSeq && this.#unapplied.length === 0;
-    if (!isBehind || nowMs - this.#lastRead.atMs <= READING_STALL_MS) return;
+    // What was acknowledged a moment ago is on its way: a reading that is whole must not be ended at the end of an election.
+    const wasBehind = this.#behindSeq === this.#lastRead.seq;
+    this.#behindSeq = isBehind ? this.#lastRead.seq : -1;
+    if (!isBehind || !wasBehind || nowMs - this.#lastRead.atMs <= READING_STALL_MS) return;
     this.#lastRead.atMs = nowMs;
     this.#following?.reopen();
   }
