@@ -24,6 +24,8 @@ const MEMORY_MAX_MIB = 4096;
 const OTHERS_FACTOR_MAX = 2;
 /** Share of the flood that the second service gets. */
 const ELSEWHERE = 0.2;
+/** The rate of outcomes would let this flood through in hours: what is tried are the bounds behind it. */
+const UNLIMITED_RATE = { TRUSTRANK_RATE_OUTCOMES: "unlimited" };
 const KNOWN = { subject: "agent://acme/ledger-sync", reporter: "agent://hooli/search-agent" };
 const COMMAND = path.resolve(import.meta.dirname, "../../../src/cli/trustrank.ts");
 /** Identifiers of 512 bytes: the longest there are. */
@@ -35,9 +37,10 @@ export const fullTable: Attack = {
   async play(stage) {
     const broken: string[] = [];
     const figures: Record<string, number> = {};
-    await play(stage, "limited", stage.isShort ? limits(LIMIT_SHORT) : {}, broken, figures);
+    const limited = stage.isShort ? limits(LIMIT_SHORT) : {};
+    await play(stage, "limited", { ...limited, ...UNLIMITED_RATE }, broken, figures);
     const bound = String(stage.isShort ? TABLE_MIB_SHORT : TABLE_MIB);
-    const lifted = { ...limits(0), TRUSTRANK_TABLE_MB: bound };
+    const lifted = { ...limits(0), ...UNLIMITED_RATE, TRUSTRANK_TABLE_MB: bound };
     await play(stage, "lifted", lifted, broken, figures);
     return { broken, figures };
   },
