@@ -196,7 +196,7 @@ function quantiles(ms: readonly number[]) {
 }
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-overload-"));
-const env: Record<string, string> = { TRUSTRANK_DECISIONS_PER_SECOND: "10000" };
+const env: Record<string, string> = { TRUSTRANK_DECISIONS_MB_PER_DAY: "131071" };
 if (values["queue-ms"] !== "") env["TRUSTRANK_QUEUE_MS_MAX"] = values["queue-ms"];
 const service = await startServiceWith(env, dataDir, () => rmSync(dataDir, { recursive: true }));
 const url = new URL(service.url);

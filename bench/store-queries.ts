@@ -205,7 +205,7 @@ async function measureStream(service: ServerProcess) {
 const dataDir = path.join(mkdtempSync(path.join(tmpdir(), "trustrank-store-")), "data");
 mkdirSync(dataDir);
 writeHistory(dataDir);
-Object.assign(process.env, { TRUSTRANK_DECISIONS_PER_SECOND: "9999999", TRUSTRANK_KAIZEN: "off" });
+Object.assign(process.env, { TRUSTRANK_DECISIONS_MB_PER_DAY: "131071", TRUSTRANK_KAIZEN: "off" });
 const cleanUp = () => rmSync(path.dirname(dataDir), { recursive: true, force: true });
 const service = await startServiceOver(dataDir, cleanUp, "--no-sample");
 try {

@@ -64,6 +64,10 @@ export interface DecisionEntry {
   isKnown: boolean;
   /** One of the reserved test agents: the inputs say nothing about the answer. */
   isReserved: boolean;
+  /** Sampled last: denied, flagged, reviewed, vouched for, or asked with stakes. */
+  isKeptFirst: boolean;
+  /** Decisions that this one stands for: the inverse of the probability with which it was kept. */
+  weight: number;
   subject: string;
   /** The party that looks, in a handshake; else empty. */
   viewer: string;
@@ -91,16 +95,16 @@ export interface DecisionEntry {
   inputs: Float64Array;
 }
 
-/** Where decisions go. */
+/** Where decisions go. Every decision is counted exactly, recorded or not. */
 export interface DecisionLog {
   /**
-   * Whether a leg that lets through may be recorded at `nowMs`: so many a second. One that may not
-   * is counted as dropped, before anything was spent on it.
+   * Decides whether a leg is recorded and sets its weight; calls that are not recorded end here, counted.
+   * Reads of the entry: ids, caller, kind, leg, level, result, rule, versions, marks, stakes and time.
    */
-  mayRecord(nowMs: number): boolean;
+  admit(entry: DecisionEntry): boolean;
   /**
-   * Takes one leg; returns at once. What lets through may be dropped (and is counted) when the log
-   * cannot keep up; anything else is kept, or ServiceFault `overloaded` is thrown.
+   * Takes one admitted leg; returns at once.
+   * @throws ServiceFault `overloaded` when the log cannot keep up: then the decision must not be given.
    */
   record(entry: DecisionEntry): void;
 }
@@ -180,13 +184,16 @@ export interface DecisionCounts {
   lookedAt: number;
   /** False where older entries were left out, or newer ones still wait to become rows. */
   isComplete: boolean;
+  /** Whether some decisions have no entry and are part of another's weight. */
+  isSampled: boolean;
   decisions: number;
   /** Of the entries looked at; epoch ms, undefined for none. */
   oldestMs: number | undefined;
   /** Most frequent values first. Each facet counts what all other filters leave. */
-  facets: Record<DecisionFacet, { value: string; entries: number }[]>;
+  facets: Record<DecisionFacet, { value: string; entries: number; decisions: number }[]>;
   /** Width of a step of `times` in ms. */
   stepMs: number;
+  /** Decisions by step. */
   times: {
     atMs: number;
     allow: number;

@@ -1,6 +1,7 @@
-// Milliseconds of a day and an hour, and the scale of internal scores (SPEC §2.3).
+// Milliseconds of a day, an hour and a minute, and the scale of internal scores (SPEC §2.3).
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
 
 export const SCORE_MIN = 300;
 export const SCORE_MAX = 850;

@@ -9,35 +9,34 @@ export interface OpenDecisionLog {
   readonly log: DecisionLog;
   /** Of the further HTTP threads. */
   readonly httpRings: readonly SharedArrayBuffer[];
-  /** Answers that let through and may be logged, per second and HTTP thread. */
-  readonly letThroughPerSecond: number;
   readonly poolRings: readonly SharedArrayBuffer[];
   /** All of them, for the store. */
   readonly rings: readonly SharedArrayBuffer[];
-  /** Numbers of legs recorded, and of legs that let through and had to be dropped. */
+  /** Of all of them (store/decisions/budget.ts). */
+  readonly budget: SharedArrayBuffer;
+  /** Numbers of legs recorded, and of legs that were not in the sample. */
   gauges(): { decisions_recorded_total: number; decisions_dropped_total: number };
   /** Resolves once all waiting records are in the rings; the store must still be open. */
   flush(): Promise<void>;
 }
 
-/** `poolThreads` may be 0. The HTTP threads share the limit per second. */
+/** `poolThreads` may be 0. All threads share the budget. */
 export function openDecisionLog(
   httpThreads: number,
   poolThreads: number,
-  perSecond: number,
+  budget: SharedArrayBuffer,
 ): OpenDecisionLog {
-  const letThroughPerSecond = Math.ceil(perSecond / httpThreads);
   const own = createDecisionRing();
   const httpRings = Array.from({ length: httpThreads - 1 }, () => createDecisionRing());
   const poolRings = Array.from({ length: poolThreads }, () => createDecisionRing());
   const rings = [own, ...httpRings, ...poolRings];
-  const log = new DecisionRingWriter(own, { waitMs: 0, allowedPerSecond: letThroughPerSecond });
+  const log = new DecisionRingWriter(own, { waitMs: 0, budget });
   return {
     log,
     httpRings,
-    letThroughPerSecond,
     poolRings,
     rings,
+    budget,
     gauges: () => {
       const counts = rings.map((ring) => readRingCounters(ring));
       return {

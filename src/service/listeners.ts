@@ -291,7 +291,7 @@ function startHttpThreads(
       version: dependencies.version,
       engineMemory: evidence.engineMemory,
       vaultMemory: evidence.sources.vault.memory,
-      decisionsPerSecond: decisions.letThroughPerSecond,
+      decisionBudget: decisions.budget,
       keys: dependencies.keyring.listStoredKeys(),
       adminKey,
       policies: evidence.ledger.policies,

@@ -261,6 +261,7 @@ function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenD
     policies: evidence.ledger.policies,
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
+    decisionBudget: decisions.budget,
     assessments: evidence.assessments,
     reviews: evidence.reviews.book.listRulings(),
     onAsked: (asked) => evidence.reviews.addCalls(asked),

@@ -25,6 +25,7 @@ import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import { computeDefaultThreads } from "../platform/pool.ts";
 import type { SteadyClockWriter } from "../platform/steady-clock.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
+import { createDecisionBudget } from "../store/decisions/budget.ts";
 
 const JOURNAL_FAILED =
   "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
@@ -59,7 +60,7 @@ export async function openStorage(options: StorageOptions) {
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openServiceDecisionLog(config);
+  const decisions = openServiceDecisionLog(config, clock.now());
   const store = await openStore(config, log, decisions, (position, durableLsn) => {
     raiseHighWater(diskFileLayer, paths.root, position);
     onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
@@ -128,10 +129,11 @@ function openPolicies(
 
 export type ServiceStorage = Awaited<ReturnType<typeof openStorage>>;
 
-function openServiceDecisionLog(config: ServeConfig): OpenDecisionLog {
-  const { httpThreads, scoring, decisionsPerSecond } = config;
+function openServiceDecisionLog(config: ServeConfig, nowMs: number): OpenDecisionLog {
+  const { httpThreads, scoring, decisionsBytesPerDay } = config;
   const poolThreads = scoring === "inline" ? 0 : computeDefaultThreads();
-  return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
+  const budget = createDecisionBudget(decisionsBytesPerDay, nowMs);
+  return openDecisionLog(httpThreads, poolThreads, budget);
 }
 
 function openStore(
@@ -145,6 +147,7 @@ function openStore(
     dataDir: config.dataDir,
     node: config.cluster?.node,
     rings: decisions.rings,
+    decisionBudget: decisions.budget,
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
     provenanceKeptDays: config.provenanceKeptDays,

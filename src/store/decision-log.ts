@@ -1,9 +1,11 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
+import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
+import { DecisionBudget } from "./decisions/budget.ts";
 import { DecisionProjector } from "./decisions/projector.ts";
 import { DRAIN_INTERVAL_MS, RingDrain, SPOOL_BYTES_MAX } from "./decisions/ring-drain.ts";
-import { countDecisions, readDecisions } from "./decisions/read.ts";
+import { countDecisions, hasSampledDecisions, readDecisions } from "./decisions/read.ts";
 import { PendingCopies, DecisionSpool } from "./decisions/spool.ts";
 import type { SpoolPosition } from "./decisions/segments.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -35,6 +37,8 @@ const READ_WAIT_MS = 1000;
 interface StoreDecisionLogOptions {
   core: JournalFollower;
   rings: readonly SharedArrayBuffer[];
+  /** Shared with the rings' writers (decisions/budget.ts); left out: there is none. */
+  budget?: SharedArrayBuffer | undefined;
   /** Epoch ms of this start. */
   startMs: number;
   /** Name of this node of a cluster; left out: there is none. */
@@ -63,10 +67,10 @@ export class StoreDecisionLog {
   readonly #readWaitMs: number;
   #nextIngestAtMs = 0;
 
-  constructor({ core, rings, startMs, ...options }: StoreDecisionLogOptions) {
+  constructor({ core, rings, startMs, budget, ...options }: StoreDecisionLogOptions) {
     this.#core = core;
     this.#spool = new DecisionSpool(core.keptDirectory, startMs);
-    this.ringDrain = new RingDrain(rings, this.#spool);
+    this.ringDrain = new RingDrain(rings, this.#spool, budget && new DecisionBudget(budget));
     this.#projector = new DecisionProjector(
       core,
       core.keptDirectory,
@@ -261,8 +265,11 @@ export class StoreDecisionLog {
   /** Reads the log in a lane of its own: behind no query, and behind no flood of decisions. */
   async readDecisionPage(filter: DecisionFilter, nowMs: number): Promise<DecisionPage> {
     const isComplete = await this.#ingestNewestFirst(nowMs);
-    const legs = await this.#core.logQueue.read((reader) => readDecisions(reader, filter));
-    return { legs, isComplete };
+    return this.#core.logQueue.read(async (reader) => {
+      const legs = await readDecisions(reader, filter);
+      const isSampled = await isPageOfSample(reader, filter, legs);
+      return { legs, isComplete, isSampled };
+    });
   }
 
   /** The same lane: what is listed is what is counted. */
@@ -286,4 +293,17 @@ export class StoreDecisionLog {
       return rows.map(([text]) => JSON.parse(String(text)) as ReviewRow);
     });
   }
+}
+
+/** Whether decisions between those of a page have no entry; of one decision by its id there are none. */
+async function isPageOfSample(
+  reader: Connection,
+  filter: DecisionFilter,
+  legs: readonly ReplayableLeg[],
+): Promise<boolean> {
+  if (filter.requestId !== undefined) return false;
+  if (legs.some(({ weight }) => weight === null)) return true;
+  const last = legs.length < filter.limit ? undefined : legs.at(-1);
+  const sinceMs = last === undefined ? filter.sinceMs : Date.parse(last.evaluated_at);
+  return hasSampledDecisions(reader, { ...filter, ...(sinceMs === undefined ? {} : { sinceMs }) });
 }

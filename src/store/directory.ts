@@ -11,7 +11,8 @@ import type {
   OutcomeFilter,
   RecordedOutcome,
 } from "../contract/schemas/agents.ts";
-import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "./decisions/read.ts";
+import { joinConditions, ALLOWED_CONDITION, DECISIONS_SUM, SqlParameters } from "./decisions/read.ts";
+import { WEIGHT_SQL } from "./decisions/table.ts";
 import type { Connection } from "./duckdb.ts";
 import { buildScoreSource, buildTableSource, buildViewQuery } from "./query/views.ts";
 import { SCORE_COLUMNS, type ScoreRow } from "./rows/scores.ts";
@@ -191,13 +192,16 @@ async function readAgentDays(connection: Connection, filter: AgentDaysFilter): P
   const decisions = await buildTableSource(connection, "decision_rows", tenant);
   for (const [day, count, denials, ...figures] of await read(
     `SELECT CAST(CAST(epoch_ms(CAST(evaluated_ms AS BIGINT)) AS DATE) AS VARCHAR) AS day,
-       sum(coalesce(stands_for, 1)), coalesce(sum(coalesce(stands_for, 1)) FILTER (NOT ${ALLOWED_CONDITION}), 0),
+       ${DECISIONS_SUM}, coalesce(${DECISIONS_SUM} FILTER (NOT ${ALLOWED_CONDITION}), 0),
        arg_max(internal_score, evaluated_ms), arg_max(failure_probability, evaluated_ms)
-     FROM ${decisions}
+     FROM (SELECT *, ${WEIGHT_SQL} AS row_weight FROM ${decisions})
      WHERE subject = $1::VARCHAR AND evaluated_ms >= epoch_ms(CAST(${since} AS TIMESTAMP))
      GROUP BY day`,
   )) {
-    const counts = { decisions: Number(count), denials: Number(denials) };
+    const counts = {
+      decisions: Math.round(Number(count)),
+      denials: Math.round(Number(denials)),
+    };
     Object.assign(formatDay(day), counts, buildDayScore(figures, "decision"));
   }
   return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));

@@ -64,7 +64,7 @@ export interface Connection {
   appendColumns(
     table: string,
     types: readonly string[],
-    columns: readonly (readonly (string | number)[])[],
+    columns: readonly (readonly (string | number | null)[])[],
     count: number,
   ): Promise<void>;
   /**
@@ -201,7 +201,7 @@ class DuckConnection implements Connection {
   async appendColumns(
     table: string,
     types: readonly string[],
-    columns: readonly (readonly (string | number)[])[],
+    columns: readonly (readonly (string | number | null)[])[],
     count: number,
   ): Promise<void> {
     const appender = await this.#connection.createAppender(table);

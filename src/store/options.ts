@@ -18,6 +18,8 @@ export interface StoreOptions {
   isStandalone?: boolean;
   /** Rings of the threads that decide (store/decisions/ring-layout.ts). */
   rings?: readonly SharedArrayBuffer[];
+  /** Shared by those threads (store/decisions/budget.ts); left out: there is no budget. */
+  decisionBudget?: SharedArrayBuffer | undefined;
   /** Name of this node of a cluster; left out: there is none. */
   node?: string | undefined;
   /** Days that rows of the decision log are kept. */
@@ -59,13 +61,14 @@ export interface OpenStore extends Store {
 
 /** Start data of the thread. */
 export interface StoreThreadData extends Required<
-  Omit<StoreOptions, "dataDir" | "log" | "onJournalEndLost" | "entry" | "node" | "timeZone">
+  Omit<StoreOptions, "dataDir" | "log" | "onJournalEndLost" | "entry" | "node" | "timeZone" | "decisionBudget">
 > {
   journal: string;
   store: string;
   /** Name of this node of a cluster; empty where there is none. */
   node: string;
   timeZone: string;
+  decisionBudget: SharedArrayBuffer | undefined;
 }
 
 export function buildStoreThreadData(options: StoreOptions, paths: DataPaths): StoreThreadData {
@@ -75,6 +78,7 @@ export function buildStoreThreadData(options: StoreOptions, paths: DataPaths): S
     memoryMegabytes: options.memoryMegabytes ?? STORE_MEMORY_MEGABYTES,
     isStandalone: options.isStandalone ?? false,
     rings: options.rings ?? [],
+    decisionBudget: options.decisionBudget,
     node: options.node ?? "",
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,

@@ -115,6 +115,8 @@ export interface DecisionPage {
   legs: ReplayableLeg[];
   /** False while decisions made before the read still wait to become rows. */
   isComplete: boolean;
+  /** Whether decisions of the filter's time have no entry and are part of another's weight. */
+  isSampled: boolean;
 }
 
 /** Days and tenant of which usage is asked. */

@@ -4,6 +4,7 @@ import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { listSegmentCopies, listSegments, type DecisionSegment } from "./decisions/segments.ts";
+import { compactCountRows, countSpareCountRows } from "./decisions/counts.ts";
 import { pruneDecisions } from "./decisions/table.ts";
 import { compactProjectionProgress, recordProjectionProgress } from "./decisions/projector.ts";
 import { tryCheckpoint, type JournalFollower } from "./journal-follower.ts";
@@ -21,6 +22,8 @@ const TAKEN_ROWS_SPARE = 1000;
 const USAGE_ROWS_SPARE = 10_000;
 /** Counts of calls that wait for a review that are not: a row for each review and five seconds. */
 const CALL_ROWS_SPARE = 10_000;
+/** Parts of exact counts that are not: a quarter of an hour of many kinds of decisions. */
+const COUNT_ROWS_SPARE = 10_000;
 
 interface CompressedSegmentTotals {
   readonly count: number;
@@ -84,7 +87,7 @@ export class Upkeep {
     await this.#core.write(async (writer) => {
       await this.#prune(writer, cutoffMs);
       this.#removeExpiredFiles(cutoffMs);
-      await this.#compact(writer);
+      await this.#compact(writer, computeDayNumber(nowMs) * DAY_MS);
       this.#doneDay = computeDayNumber(nowMs);
     });
   }
@@ -93,7 +96,8 @@ export class Upkeep {
     const { keptRows } = this.#core;
     const name = keptRows.formatName("days", cutoffMs);
     const [row] = await writer.rows(
-      `SELECT (SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows),
+      `SELECT least((SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows),
+          (SELECT coalesce(min(minute_ms), 1e300) FROM decision_count_rows)),
         (SELECT count(*) FROM decision_day_rows)`,
     );
     const isExpired = Number(row?.[0]) < cutoffMs;
@@ -137,17 +141,20 @@ export class Upkeep {
     this.compressedSegments = { count, bytes };
   }
 
-  async #compact(writer: Connection): Promise<void> {
+  /** `todayMs`: the last midnight; counts of minutes before it are final. */
+  async #compact(writer: Connection, todayMs: number): Promise<void> {
     const names = this.#listRestorableNames();
     const takenCount = await readNumber(writer, "SELECT count(*) FROM spool_taken");
     const isTaken = takenCount > 2 * names.size + TAKEN_ROWS_SPARE;
     const isUsage = (await countReplacedUsageRows(writer)) > USAGE_ROWS_SPARE;
     const areCalls = (await countSpareCallRows(writer)) > CALL_ROWS_SPARE;
-    if (!isTaken && !isUsage && !areCalls) return;
+    const areCounts = (await countSpareCountRows(writer, todayMs)) > COUNT_ROWS_SPARE;
+    if (!isTaken && !isUsage && !areCalls && !areCounts) return;
     await inTransaction(writer, async () => {
       if (isTaken) await compactProjectionProgress(writer, (name) => names.has(name));
       if (isUsage) await deleteReplacedUsageRows(writer);
       if (areCalls) await compactCallRows(writer);
+      if (areCounts) await compactCountRows(writer, todayMs);
     });
     await tryCheckpoint(writer);
   }

@@ -55,6 +55,7 @@ export const VISIBLE_ROW_CONDITIONS = {
   agent_day_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,
   decision_rows: ({ tenant }) => `tenant = ${tenant}`,
   decision_day_rows: ({ tenant }) => `tenant = ${tenant}`,
+  decision_count_rows: ({ tenant }) => `tenant = ${tenant}`,
   provenance_rows: ({ tenant }) => `tenant = ${tenant}`,
   cited_source_rows: ({ tenant }) => `tenant = ${tenant}`,
   review_rows: ({ tenant }) => `tenant = ${tenant}`,

@@ -54,6 +54,7 @@ function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
   const records = new StoreDecisionLog({
     core,
     rings: data.rings,
+    budget: data.decisionBudget,
     startMs: Date.now(),
     node: data.node,
     decisionsKeptDays: data.decisionsKeptDays,

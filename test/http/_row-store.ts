@@ -128,13 +128,14 @@ export class RowStore implements Store {
   }
 
   async readDecisionPage(filter: DecisionFilter) {
-    return { legs: await this.listDecisions(filter), isComplete: this.isLogComplete };
+    const legs = await this.listDecisions(filter);
+    return { legs, isComplete: this.isLogComplete, isSampled: false };
   }
 
   async countDecisions(): Promise<DecisionCounts> {
     const facets = Object.fromEntries(DECISION_FACETS.map((facet) => [facet, []])) as never;
     const none = { entries: 0, lookedAt: 0, decisions: 0, oldestMs: undefined };
-    return { ...none, isComplete: true, facets, stepMs: 1000, times: [] };
+    return { ...none, isComplete: true, isSampled: false, facets, stepMs: 1000, times: [] };
   }
 
   async listReviews(filter: DecisionFilter) {

@@ -54,7 +54,7 @@ describe("a loaded sample", () => {
 
   beforeAll(async () => {
     const decisions = {
-      mayRecord: () => true,
+      admit: () => true,
       record: ({ subject, verdictIndex, evaluatedAtMs }: DecisionEntry) =>
         void logged.push({ subject, verdictIndex, evaluatedAtMs }),
     };

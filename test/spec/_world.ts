@@ -33,6 +33,7 @@ import { probePort } from "../../src/http/server/port-probe.ts";
 import { type HttpThreads, openHttpThreads } from "../../src/threads/http/threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { JournaledNotes } from "../../src/bureau/notes.ts";
+import { createDecisionBudget } from "../../src/store/decisions/budget.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
@@ -185,7 +186,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       version: "spec",
       engineMemory: ledger.engineMemory,
       vaultMemory: sources.vault.memory,
-      decisionsPerSecond: 0,
+      decisionBudget: createDecisionBudget(1, 0),
       keys: keyring.listStoredKeys(),
       adminKey: KEY,
       keyEvents: [],

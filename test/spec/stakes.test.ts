@@ -40,7 +40,7 @@ function history(name: keyof typeof FAILED_OF_40): OutcomeRequest[] {
 
 beforeAll(async () => {
   world = await openWorld({
-    mayRecord: () => true,
+    admit: () => true,
     record: (entry) => void logged.push(legOf(entry)),
   });
   const call = { requestId: "spec-stakes", principal };

@@ -138,6 +138,7 @@ export function legOf(entry: DecisionEntry): ReplayableLeg {
     config_version: entry.configVersion,
     policy_version: entry.policyVersion,
     stands_for: 1,
+    weight: entry.weight,
     trace_id: null,
     node: null,
     evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),

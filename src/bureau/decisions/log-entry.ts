@@ -12,7 +12,7 @@ import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/score
 import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import { OVERTURNED } from "../../policy/rulings.ts";
+import { OVERTURNED, VOUCHED } from "../../policy/rulings.ts";
 import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -27,7 +27,7 @@ export const LAST_OPEN_DECISION_INDEX = DECISION.connect_with_verification;
 
 /** Discards all decisions. */
 export const discardingDecisionLog: DecisionLog = {
-  mayRecord: () => false,
+  admit: () => false,
   record: () => undefined,
 };
 
@@ -59,6 +59,8 @@ export function createDecisionEntry(): DecisionEntry {
     isFlagged: false,
     isKnown: false,
     isReserved: false,
+    isKeptFirst: false,
+    weight: 1,
     subject: "",
     viewer: "",
     action: "",
@@ -81,16 +83,8 @@ export function createDecisionEntry(): DecisionEntry {
   };
 }
 
-/** Members common to every kind: the caller, and the engine's numbers. */
-function fillCommonFields(
-  { entry, call, nowMs }: VerdictContext,
-  reading: AgentScore,
-  isReserved: boolean,
-): DecisionEntry {
-  entry.requestId = call.requestId;
-  entry.traceId = call.traceId ?? "";
-  entry.principal = call.principal;
-  entry.isReserved = isReserved;
+/** The engine's numbers and marks, for a leg that is recorded. */
+function fillReading(entry: DecisionEntry, reading: AgentScore): void {
   entry.isKnown = reading.isKnown;
   entry.tierIndex = reading.tierIndex;
   entry.regimeIndex = reading.regimeIndex;
@@ -99,8 +93,6 @@ function fillCommonFields(
   entry.failurePessimistic = reading.failurePessimistic;
   entry.scoreInternal = reading.scoreInternal;
   entry.scoreEffective = reading.scoreEffective;
-  entry.evaluatedAtMs = nowMs;
-  return entry;
 }
 
 /** Logs one verify. `context.rules` must be those of the requested level. */
@@ -109,36 +101,55 @@ export function logVerify(
   request: VerifyRequest,
   response: VerifyResponse,
 ): void {
-  const { services, ruling, reading, nowMs } = context;
-  const isAllowed = ruling.verdictIndex === VERDICT.ALLOW;
-  // An overturned request is always recorded.
-  const mayBeSampled = isAllowed && !ruling.isFlagged && ruling !== OVERTURNED;
-  if (mayBeSampled && !services.decisions.mayRecord(nowMs)) return;
-  const entry = fillCommonFields(context, reading, context.reserved !== undefined);
-  entry.kindIndex = KIND_VERIFY;
-  entry.legIndex = LEG_FORWARD;
-  entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
-  entry.verdictIndex = ruling.verdictIndex;
-  entry.legDecisionIndex = findLevelDecisionIndex(context.rules);
-  entry.decisionIndex = entry.legDecisionIndex;
+  const { services } = context;
+  const entry = fillVerify(context, request, response);
+  if (!services.decisions.admit(entry)) return;
+  fillReading(entry, context.reading);
+  entry.traceId = context.call.traceId ?? "";
+  entry.isReserved = context.reserved !== undefined;
+  entry.legDecisionIndex = entry.decisionIndex;
   entry.stakesMax = computeLevelStakesMax(context.rules);
-  entry.isEnforced = response.enforced;
-  entry.isAllowed = isAllowed;
-  // A quarantined request is pending review, as a flagged one is (SPEC §8.2).
-  entry.isFlagged = ruling.isFlagged || ruling.verdictIndex === VERDICT.QUARANTINE;
   entry.subject = request.agent_id;
   entry.viewer = "";
   entry.action = request.action;
   entry.sessionSeconds = request.context.session_duration_sec ?? -1;
-  entry.stakes = context.stakes;
   entry.scoreMinimum = context.rules.scoreMinimum;
-  entry.logReason = ruling.logReason;
   entry.failureCode = selectFailureCode(context.finding);
   entry.reasonCodes = response.reason_codes;
-  entry.configVersion = response.config_version;
-  entry.policyVersion = response.policy_version;
   entry.inputs = services.engine.viewLegInputs(0);
   services.decisions.record(entry);
+}
+
+/** What a verify is counted and sampled by. */
+function fillVerify(
+  { entry, call, ruling, rules, stakes, nowMs }: VerdictContext,
+  request: VerifyRequest,
+  response: VerifyResponse,
+): DecisionEntry {
+  const isAllowed = ruling.verdictIndex === VERDICT.ALLOW;
+  entry.requestId = call.requestId;
+  entry.principal = call.principal;
+  entry.kindIndex = KIND_VERIFY;
+  entry.legIndex = LEG_FORWARD;
+  entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
+  entry.verdictIndex = ruling.verdictIndex;
+  entry.decisionIndex = findLevelDecisionIndex(rules);
+  entry.isEnforced = response.enforced;
+  entry.isAllowed = isAllowed;
+  // A quarantined request is pending review, as a flagged one is (SPEC §8.2).
+  entry.isFlagged = ruling.isFlagged || ruling.verdictIndex === VERDICT.QUARANTINE;
+  entry.isKeptFirst =
+    !isAllowed ||
+    ruling.isFlagged ||
+    ruling === OVERTURNED ||
+    ruling === VOUCHED ||
+    request.stakes !== undefined;
+  entry.stakes = stakes;
+  entry.logReason = ruling.logReason;
+  entry.configVersion = response.config_version;
+  entry.policyVersion = response.policy_version;
+  entry.evaluatedAtMs = nowMs;
+  return entry;
 }
 
 /** One leg of a check or a handshake, as in the response. */
@@ -164,33 +175,43 @@ export interface AnsweredLeg {
 
 /** Logs one leg of a check or a handshake. */
 export function logLeg(context: VerdictContext, reading: AgentScore, leg: AnsweredLeg): void {
-  const { services, nowMs } = context;
-  const isOpen = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
-  const mayBeSampled = isOpen && leg.reviewCode === "";
-  if (mayBeSampled && !services.decisions.mayRecord(nowMs)) return;
-  const entry = fillCommonFields(context, reading, leg.isReserved);
+  const { services } = context;
+  const entry = fillLeg(context, leg);
+  if (!services.decisions.admit(entry)) return;
+  fillReading(entry, reading);
+  entry.traceId = context.call.traceId ?? "";
+  entry.isReserved = leg.isReserved;
+  entry.legDecisionIndex = leg.measuredIndex;
+  entry.stakesMax = leg.stakesMax;
+  entry.subject = leg.subject;
+  entry.viewer = leg.viewer;
+  entry.action = "";
+  entry.sessionSeconds = -1;
+  entry.scoreMinimum = 0;
+  entry.failureCode = "";
+  entry.reasonCodes = leg.reasonCodes;
+  entry.inputs = services.engine.viewLegInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
+  services.decisions.record(entry);
+}
+
+/** What a check or a handshake is counted and sampled by. Both name stakes. */
+function fillLeg({ entry, call, nowMs }: VerdictContext, leg: AnsweredLeg): DecisionEntry {
+  entry.requestId = call.requestId;
+  entry.principal = call.principal;
   entry.kindIndex = leg.kindIndex;
   entry.legIndex = leg.legIndex;
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
-  entry.legDecisionIndex = leg.measuredIndex;
-  entry.stakesMax = leg.stakesMax;
   entry.isEnforced = leg.isEnforced;
-  entry.isAllowed = isOpen;
+  entry.isAllowed = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
   // SPEC §8.2: an escalated connection is pending review.
   entry.isFlagged = leg.decisionIndex === DECISION.escalate;
-  entry.subject = leg.subject;
-  entry.viewer = leg.viewer;
-  entry.action = "";
-  entry.sessionSeconds = -1;
+  entry.isKeptFirst = true;
   entry.stakes = leg.stakes;
-  entry.scoreMinimum = 0;
   entry.logReason = leg.reviewCode;
-  entry.failureCode = "";
-  entry.reasonCodes = leg.reasonCodes;
   entry.configVersion = leg.configVersion;
   entry.policyVersion = leg.policyVersion;
-  entry.inputs = services.engine.viewLegInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
-  services.decisions.record(entry);
+  entry.evaluatedAtMs = nowMs;
+  return entry;
 }

@@ -53,8 +53,10 @@ const leg = t.defineObject({
   config_version: t.text,
   /** Null for decisions of older versions. */
   policy_version: t.textOrNull,
-  /** Identical denials that this entry stands for; 1 for nearly all. */
+  /** Identical denials that this entry merges; 1 for nearly all. */
   stands_for: t.integer,
+  /** Decisions that it stands for, more than `stands_for` in a sample; null where an older version dropped some. */
+  weight: t.numberOrNull,
   /** Of W3C Trace Context; null where the request was part of no trace. */
   trace_id: t.textOrNull,
   /** That decided; null without a cluster. */
@@ -81,20 +83,27 @@ export const Accepted = t.defineMessage("Accepted", {
   accepted: t.defineSchema<true>({ const: true }),
   request_id: t.text,
 });
-/** `complete`: false while older decisions still wait to be stored; those listed are the newest. */
+const sampled = t.withDescription(
+  t.flag,
+  "True where decisions of the time asked for have no entry: others stand for them by their `weight`.",
+);
 export const DecisionList = t.defineMessage("DecisionList", {
   decisions: t.defineList(leg),
-  complete: t.flag,
+  complete: t.withDescription(
+    t.flag,
+    "False while older decisions still wait to be stored (those listed are the newest), or where `sampled`.",
+  ),
+  sampled,
   next: t.withDescription(t.textOrNull, "`before` of the next page; null behind the last entry."),
 });
 
-const valueCount = t.defineObject({ value: t.text, entries: t.integer });
+const valueCount = t.defineObject({ value: t.text, entries: t.integer, decisions: t.integer });
 /** Counts of decisions under a filter. */
 export const DecisionFacets = t.defineMessage("DecisionFacets", {
   entries: t.withDescription(t.integer, "Entries under the filter, one per leg."),
   decisions: t.withDescription(
     t.number,
-    "Decisions that they stand for: identical denials share an entry.",
+    "Decisions that they stand for: the sum of their weights. Exact unless `sampled`.",
   ),
   looked_at: t.withDescription(
     t.integer,
@@ -102,14 +111,15 @@ export const DecisionFacets = t.defineMessage("DecisionFacets", {
   ),
   complete: t.withDescription(
     t.flag,
-    "False where there are more: only the newest were looked at.",
+    "False where there are more (only the newest were looked at), or where `sampled`.",
   ),
+  sampled,
   oldest_at: t.withDescription(t.timeOrNull, "The oldest of those looked at."),
   facets: t.withDescription(
     t.defineObject(t.repeatSchema(t.defineList(valueCount), ...DECISION_FACETS)),
     "Most frequent values first, at most 20; each facet counts what all other filters leave.",
   ),
-  step_ms: t.withDescription(t.integer, "Width of a step of `times`."),
+  step_ms: t.withDescription(t.integer, "Width of a step of `times`, whose counts are of decisions."),
   times: t.defineList(
     t.defineObject({
       at: t.time,

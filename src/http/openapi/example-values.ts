@@ -133,7 +133,7 @@ export const EXAMPLES_BY_MEMBER: Readonly<Json> = {
   version: "0.1.0",
   viewer: COUNTERPARTY,
   warnings: [],
-  weight: 0.4,
+  weight: 1,
   x: JWK.x,
 };
 

@@ -68,7 +68,7 @@ async function buildReportBody(
   call: CallContext,
 ): Promise<ReportBody> {
   const filter = { tenant, agent, limit: DECISIONS_READ };
-  const { legs, isComplete } = await store.readDecisionPage(filter);
+  const { legs, isComplete, isSampled } = await store.readDecisionPage(filter);
   const denied = legs.filter((leg) => leg.subject === agent && isDeniedLeg(leg));
   const explained = bureau.explainScore(agent, call);
   const nowMs = clock();
@@ -103,7 +103,7 @@ async function buildReportBody(
       reason: leg.log_reason,
       reason_codes: leg.reason_codes,
     })),
-    complete: isComplete,
+    complete: isComplete && !isSampled,
     reviews: listReportReviews(reviews, { tenant, agent }, nowMs),
     dispute: {
       path: "/v1/disputes",

@@ -146,12 +146,14 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 async function listDecisions(exchange: Exchange): Promise<Reply> {
   const query = exchange.query;
   const filter = { ...readDecisionFilter(exchange), limit: parseLimit(query.get("limit")) };
-  const { legs, isComplete } = await exchange.services.store.readDecisionPage(filter);
+  const page = await exchange.services.store.readDecisionPage(filter);
+  const { legs, isSampled: sampled } = page;
   const last = legs.at(-1);
   // A full page may be the last one; then the next is empty.
   const next = last === undefined || legs.length < filter.limit ? null : formatLegCursor(last);
   const decisions = legs.map(omitInputs);
-  return exchange.document(200, { decisions, complete: isComplete, next });
+  const complete = page.isComplete && !sampled;
+  return exchange.document(200, { decisions, complete, sampled, next });
 }
 
 async function countDecisions(exchange: Exchange): Promise<Reply> {
@@ -163,7 +165,8 @@ async function countDecisions(exchange: Exchange): Promise<Reply> {
     entries,
     decisions,
     looked_at: lookedAt,
-    complete: counts.isComplete,
+    complete: counts.isComplete && !counts.isSampled,
+    sampled: counts.isSampled,
     oldest_at: oldestMs === undefined ? null : formatTime(oldestMs),
     facets,
     step_ms: stepMs,

@@ -86,7 +86,7 @@ export function parseServeConfig(flags: ServeFlags, environment: Environment) {
       outcomes: resolveOutcomeRate(read("rateOutcomes")),
     },
     queueMsMax: read("queueMsMax"),
-    decisionsPerSecond: read("decisionsPerSecond"),
+    decisionsBytesPerDay: read("decisionsMbPerDay") * MEBIBYTE,
     // Off in production unless asked for: a test agent must never be allowed there by accident.
     isReservedEnabled: read("testAgents") ?? read("nodeEnv") !== "production",
   };

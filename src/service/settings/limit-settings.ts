@@ -3,12 +3,13 @@ import { QUEUE_MS_MAX_DEFAULT } from "../../http/server/overload-detector.ts";
 import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
 import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {
-  ALLOWED_PER_SECOND,
   DECISIONS_KEPT_DAYS,
+  DECISIONS_MEBIBYTES_PER_DAY,
   OUTCOMES_KEPT_DAYS,
   PROVENANCE_KEPT_DAYS,
   STORE_MEMORY_MEGABYTES,
 } from "../../contract/setting-defaults.ts";
+import { DECISIONS_MEBIBYTES_PER_DAY_MAX } from "../../store/decisions/budget.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "../../vault/sources/catalogue.ts";
 import {
   optionalRateKind,
@@ -74,11 +75,12 @@ export const RATE_AND_RETENTION_SETTINGS = {
     sentence:
       "ms that a round of requests of a thread may take; while it is more, those that come last are answered 503 `overloaded` at once; 0: never",
   },
-  decisionsPerSecond: {
-    variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
-    kind: createWholeNumberKind(0, 9_999_999),
-    default: ALLOWED_PER_SECOND,
-    sentence: "answers that let through, logged per second; denials always are",
+  decisionsMbPerDay: {
+    variables: ["TRUSTRANK_DECISIONS_MB_PER_DAY"],
+    kind: createWholeNumberKind(1, DECISIONS_MEBIBYTES_PER_DAY_MAX),
+    default: DECISIONS_MEBIBYTES_PER_DAY,
+    sentence:
+      "MiB of records per day up to which every decision is logged; beyond it a weighted sample, and all are counted",
   },
   decisionsKeptDays: {
     variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],

@@ -9,6 +9,7 @@ import {
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
   OFFSET_TEXTS,
+  OFFSET_WEIGHT,
   TEXT_COUNT,
 } from "./ring-layout.ts";
 import { OFFSET_FLAGS, isDenialOrFlagged } from "./ring-reader.ts";
@@ -28,6 +29,8 @@ interface DenialRepeat {
   /** Record that stands for those beyond the bound; undefined while there are none. */
   countRecord: Buffer | undefined;
   countedDenials: number;
+  /** Sum of their weights. */
+  weight: number;
 }
 
 export class RepeatedDenialCounter {
@@ -36,6 +39,14 @@ export class RepeatedDenialCounter {
   /** Decisions that have no record of their own, since the start. */
   #mergedDenialsTotal = 0;
   #openCountRecords = 0;
+  #mergedBytes = 0;
+
+  /** Bytes of merged records since the last call. */
+  takeMergedBytes(): number {
+    const bytes = this.#mergedBytes;
+    this.#mergedBytes = 0;
+    return bytes;
+  }
 
   get mergedDenialsTotal(): number {
     return this.#mergedDenialsTotal;
@@ -100,7 +111,8 @@ export class RepeatedDenialCounter {
     if (repeat === undefined) {
       if (this.#repeatsByHash.size >= DENIAL_KINDS_MAX) return false;
       const first = Buffer.from(records.bytes.subarray(at, end));
-      repeat = { first: viewRecord(first), seen: 0, countRecord: undefined, countedDenials: 0 };
+      const none = { seen: 0, countRecord: undefined, countedDenials: 0, weight: 0 };
+      repeat = { first: viewRecord(first), ...none };
       this.#repeatsByHash.set(kind, repeat);
     } else if (!isSameDenial(repeat.first, 0, records, at)) return false;
     repeat.seen += 1;
@@ -110,8 +122,10 @@ export class RepeatedDenialCounter {
       this.#openCountRecords += 1;
     } else {
       this.#mergedDenialsTotal += 1;
+      this.#mergedBytes += end - at;
     }
     repeat.countedDenials += 1;
+    repeat.weight += readWeight(records, at);
     if (repeat.countedDenials === RECORD_COUNT_MAX) kept.push(this.#finishCountRecord(repeat));
     return true;
   }
@@ -120,8 +134,10 @@ export class RepeatedDenialCounter {
     const record = repeat.countRecord as Buffer;
     record[OFFSET_FLAGS]! |= FLAG_COUNTED;
     record.writeUInt16LE(repeat.countedDenials, OFFSET_COUNT);
+    record.writeDoubleLE(repeat.weight, OFFSET_WEIGHT);
     repeat.countRecord = undefined;
     repeat.countedDenials = 0;
+    repeat.weight = 0;
     this.#openCountRecords -= 1;
     return record;
   }
@@ -131,6 +147,10 @@ export class RepeatedDenialCounter {
 interface RecordWords {
   readonly bytes: Uint8Array;
   readonly words: Uint32Array;
+}
+
+function readWeight({ bytes }: RecordWords, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + at).getFloat64(OFFSET_WEIGHT, true);
 }
 
 function viewRecord(record: Buffer): RecordWords {

@@ -6,6 +6,7 @@ import { appendRows, appendValues, type Connection } from "../duckdb.ts";
 import type { KeptFile } from "../kept-rows.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { type DecisionColumns, createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
+import { appendCounts, type DecisionCount } from "./counts.ts";
 import { appendDecisions } from "./table.ts";
 import {
   listSegmentCopies,
@@ -151,11 +152,13 @@ export class DecisionProjector {
     size: number | undefined,
   ): Promise<ProjectionStep> {
     const columns = createDecisionColumns();
+    let counts: readonly DecisionCount[] = [];
     let damagedCount = 0;
     let to = size ?? from;
     try {
       const blocks = readSegmentBlocks(this.#directory, segment, from);
       for (const records of blocks.records) damagedCount += decodeRecordsInto(columns, records);
+      counts = blocks.counts;
       damagedCount += blocks.damagedCount;
       to = size ?? from + blocks.end;
     } catch (error) {
@@ -166,16 +169,20 @@ export class DecisionProjector {
     }
     // A copy may wait for long: its node may not come back to end it.
     const isOld = segment.isCompressed || segment.node !== "";
-    if (from === 0 && isOld) dropCountedDecisions(columns, this.#countedBeforeMs);
+    if (from === 0 && isOld) {
+      dropCountedDecisions(columns, this.#countedBeforeMs);
+      counts = counts.filter(({ minuteMs }) => minuteMs >= this.#countedBeforeMs);
+    }
     const isDone = segment.isCompressed;
     await inTransaction(writer, async () => {
       await appendDecisions(writer, columns, segment.node || this.#node);
+      await appendCounts(writer, counts);
       await recordProjectionProgress(writer, segment.name, to, isDone);
     });
     this.progress.bytesByName.set(segment.name, to);
     if (isDone) this.progress.doneNames.add(segment.name);
     this.#recordDamage(segment, damagedCount);
-    const times = columns.numbers[0] as number[];
+    const times = [...(columns.numbers[0] as number[]), ...counts.map(({ minuteMs }) => minuteMs)];
     return {
       toByte: to,
       oldestMs: times.reduce((oldest, each) => Math.min(oldest, each), Infinity),
@@ -201,5 +208,6 @@ function dropCountedDecisions(columns: DecisionColumns, countedMs: number): void
   columns.texts = columns.texts.map(filter);
   columns.sessions = filter(columns.sessions);
   columns.counts = filter(columns.counts);
+  columns.traceIds = filter(columns.traceIds);
   columns.count = isLeft.filter(Boolean).length;
 }

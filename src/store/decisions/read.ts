@@ -15,12 +15,14 @@ import {
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Connection } from "../duckdb.ts";
+import { computeMinuteMs } from "./counts.ts";
 import {
   INPUT_COLUMNS,
   NAMED_INPUT_COLUMNS,
   buildDecisionsSql,
   DISPOSITION_INDEX_SQL,
   LEG_COLUMNS,
+  WEIGHT_SQL,
   buildWordSql,
   buildFlagCondition,
 } from "./table.ts";
@@ -142,6 +144,38 @@ export async function readDecisions(
   return rows.map(parseLegRow);
 }
 
+/**
+ * Whether decisions of the time and the kinds asked for have no entry. By the exact counts, which do not tell
+ * agents and reason codes apart: those filters are ignored.
+ */
+export async function hasSampledDecisions(
+  connection: Connection,
+  filter: Omit<DecisionFilter, "limit">,
+): Promise<boolean> {
+  const parameters = new SqlParameters();
+  const conditions = ["not_recorded > 0"];
+  const where = (column: string, value: string | undefined) => {
+    if (value !== undefined) conditions.push(`${column} = ${parameters.bind(value)}`);
+  };
+  where("tenant", filter.tenant);
+  where("tenant", filter.ofTenant);
+  where("kind", filter.verdict === undefined ? filter.kind : "verify");
+  where("tool_level", filter.level);
+  where("result", filter.verdict);
+  where("effective", filter.effective);
+  where("config_version", filter.config);
+  if (filter.isShadow !== undefined) conditions.push(`enforced = ${!filter.isShadow}`);
+  if (filter.sinceMs !== undefined) {
+    conditions.push(`minute_ms >= ${computeMinuteMs(filter.sinceMs)}`);
+  }
+  if (filter.before !== undefined) conditions.push(`minute_ms <= ${filter.before.evaluatedMs}`);
+  const rows = await connection.rows(
+    `SELECT 1 FROM decision_count_rows WHERE ${joinConditions(conditions)} LIMIT 1`,
+    parameters.values,
+  );
+  return rows.length > 0;
+}
+
 function parseLegRow(row: unknown[]): ReplayableLeg {
   const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
   let next = LEG_COLUMNS.length;
@@ -164,12 +198,15 @@ const FACET_VALUES_SQL: Readonly<Record<DecisionFacet, string>> = {
   tenant: "[tenant]",
 };
 
+/** Decisions of rows with a column `row_weight`; one of an older version stands for one at least. */
+export const DECISIONS_SUM = "sum(coalesce(row_weight, 1))";
+
 const DISPOSITION_COUNTS_SQL = DISPOSITIONS.map(
-  (disposition) => `count(*) FILTER (${buildDispositionCondition(disposition)})`,
+  (disposition) => `${DECISIONS_SUM} FILTER (${buildDispositionCondition(disposition)})`,
 ).join(", ");
 
 /** Columns that counts are made from. */
-const COUNTED_COLUMNS = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
+const COUNTED_COLUMNS = `evaluated_ms, row_weight, flag_bits, kind_index, tool_level_index, verdict_index,
   decision_index, log_reason, hard_failure, reason_codes, config_version, tenant`;
 
 /** Counts of the newest entries under a filter; `limit` does not matter. */
@@ -184,22 +221,22 @@ export async function countDecisions(
     ", ",
   );
   const looked = `WITH looked AS MATERIALIZED (
-    SELECT ${COUNTED_COLUMNS}, ${marks} FROM (SELECT ${COUNTED_COLUMNS} FROM decision_rows WHERE ${scope}
+    SELECT ${COUNTED_COLUMNS}, ${marks} FROM (SELECT *, ${WEIGHT_SQL} AS row_weight FROM decision_rows WHERE ${scope}
       ORDER BY evaluated_ms DESC LIMIT ${COUNTED_ENTRIES_MAX}))`;
   const read = (rest: string) => connection.rows(`${looked} ${rest}`, parameters.values);
   const figures = new Map<unknown, number>();
   const facets = createEmptyFacets();
-  for (const [name, value, count] of await read(
+  for (const [name, value, count, decisions] of await read(
     `${buildSumsSql()} UNION ALL ${buildFacetCountsSql()}`,
   )) {
     if (value === null) figures.set(name, Number(count));
-    else facets[name as DecisionFacet].push({ value: value as string, entries: Number(count) });
+    else facets[name as DecisionFacet].push(buildFacetCount(value, count, decisions));
   }
   const figure = (name: string) => figures.get(name) ?? 0;
   const stepMs = selectStepMs(figure("first"), figure("last"));
   const steps = await read(
-    `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, count(*) FILTER (${ALLOWED_CONDITION}),
-       count(*) FILTER (NOT ${ALLOWED_CONDITION}), ${DISPOSITION_COUNTS_SQL}
+    `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, ${DECISIONS_SUM} FILTER (${ALLOWED_CONDITION}),
+       ${DECISIONS_SUM} FILTER (NOT ${ALLOWED_CONDITION}), ${DISPOSITION_COUNTS_SQL}
      FROM looked WHERE ${CHOSEN_CONDITION} GROUP BY step ORDER BY step`,
   );
   const lookedAt = figure("looked");
@@ -207,15 +244,24 @@ export async function countDecisions(
     entries: figure("entries"),
     lookedAt,
     isComplete: lookedAt < COUNTED_ENTRIES_MAX,
-    decisions: figure("decisions"),
+    isSampled: figure("unknown") > 0 || (await hasSampledDecisions(connection, filter)),
+    decisions: Math.round(figure("decisions")),
     oldestMs: lookedAt === 0 ? undefined : figure("oldest"),
     facets,
     stepMs,
     times: steps.map((step) => {
-      const [atMs, allow, deny, ...counts] = step.map(Number);
+      const [atMs, allow, deny, ...counts] = step.map((each) => Math.round(Number(each)));
       const named = DISPOSITIONS.map((disposition, index) => [disposition, counts[index]!]);
       return { atMs: atMs!, allow: allow!, deny: deny!, dispositions: Object.fromEntries(named) };
     }),
+  };
+}
+
+function buildFacetCount(value: unknown, entries: unknown, decisions: unknown) {
+  return {
+    value: value as string,
+    entries: Number(entries),
+    decisions: Math.round(Number(decisions)),
   };
 }
 
@@ -226,28 +272,29 @@ function createEmptyFacets(): DecisionCounts["facets"] {
 
 const CHOSEN_CONDITION = DECISION_FACETS.map((facet) => `is_${facet}`).join(" AND ");
 
-/** Rows of name, null and figure, so that one statement brings them and the values. */
+/** Rows of name, null, figure and zero, so that one statement brings them and the values. */
 function buildSumsSql(): string {
   const figures = {
     looked: "count(*)",
     entries: `count(*) FILTER (${CHOSEN_CONDITION})`,
-    decisions: `sum(coalesce(stands_for, 1)) FILTER (${CHOSEN_CONDITION})`,
+    decisions: `${DECISIONS_SUM} FILTER (${CHOSEN_CONDITION})`,
+    unknown: `count(*) FILTER (${CHOSEN_CONDITION} AND row_weight IS NULL)`,
     oldest: "min(evaluated_ms)",
     first: `min(evaluated_ms) FILTER (${CHOSEN_CONDITION})`,
     last: `max(evaluated_ms) FILTER (${CHOSEN_CONDITION})`,
   };
   return Object.entries(figures)
-    .map(([name, sum]) => `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE) FROM looked`)
+    .map(([name, sum]) => `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE), 0::DOUBLE FROM looked`)
     .join(" UNION ALL ");
 }
 
-/** Rows of facet, value and count; each facet under the choices of all others. */
+/** Rows of facet, value, entries and decisions; each facet under the choices of all others. */
 function buildFacetCountsSql(): string {
   return DECISION_FACETS.map((facet) => {
     const others = DECISION_FACETS.filter((other) => other !== facet).map((other) => `is_${other}`);
-    return `(SELECT '${facet}', value, CAST(count(*) AS DOUBLE) AS entries
-      FROM (SELECT unnest(${FACET_VALUES_SQL[facet]}) AS value FROM looked WHERE ${others.join(" AND ")})
-      WHERE value IS NOT NULL GROUP BY value ORDER BY entries DESC, value LIMIT ${FACET_VALUES_MAX})`;
+    return `(SELECT '${facet}', value, CAST(count(*) AS DOUBLE) AS entries, ${DECISIONS_SUM} AS decisions
+      FROM (SELECT unnest(${FACET_VALUES_SQL[facet]}) AS value, row_weight FROM looked WHERE ${others.join(" AND ")})
+      WHERE value IS NOT NULL GROUP BY value ORDER BY decisions DESC, value LIMIT ${FACET_VALUES_MAX})`;
   }).join(" UNION ALL ");
 }
 

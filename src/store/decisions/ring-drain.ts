@@ -1,12 +1,19 @@
-// Drains the rings of the deciding threads into the spool: urgent records at once, others by the second, and
-// denials that repeat as counts. What the disk refuses stays in the rings.
+// Drains the rings of the deciding threads into the spool: urgent records at once, others by the second, exact
+// counts every few seconds, and denials that repeat as counts. What the disk refuses stays in the rings.
 import { RepeatedDenialCounter } from "./denial-counts.ts";
-import { DROP_ALLOWED_ABOVE_BYTES } from "./ring-layout.ts";
+import type { DecisionBudget } from "./budget.ts";
+import { DecisionCountReader } from "./count-slots.ts";
+import { mergeCounts, type DecisionCount } from "./counts.ts";
+import { OFFSET_COUNTS, RING_BYTES } from "./ring-layout.ts";
 import { DecisionRingReader } from "./ring-reader.ts";
 import type { DecisionSpool } from "./spool.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 export const DRAIN_INTERVAL_MS = 1000;
+/** Longest time in ms between two writes of exact counts while there are some: what a crash loses of them. */
+const COUNTS_INTERVAL_MS = 5000;
+/** A ring filled beyond this is drained at once: sampling for want of room begins at half. */
+const DRAIN_ABOVE_BYTES = (RING_BYTES / 8) * 3;
 /** Milliseconds before a disk that refused the spool is tried again. */
 const RETRY_INTERVAL_MS = 1000;
 /** Bytes in one second that make it a busy one: some 1,000 decisions. */
@@ -14,20 +21,39 @@ const BUSY_BYTES = 512 * 1024;
 /** A spool this large takes no more: rings fill, and their own rules hold. */
 export const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 
+/** Read from the rings and not yet on disk. */
+interface DrainedBatch {
+  readonly parts: readonly Uint8Array[];
+  /** Of the rings, behind the records. */
+  readonly positions: readonly number[];
+  readonly counts: readonly DecisionCount[];
+  readonly commitCounts: () => void;
+}
+
 export class RingDrain {
   readonly #readers: readonly DecisionRingReader[];
+  readonly #countReaders: readonly DecisionCountReader[];
+  readonly #budget: DecisionBudget | undefined;
   readonly #spool: DecisionSpool;
   readonly #denialCounter = new RepeatedDenialCounter();
-  /** Records that the disk refused, and the positions of the rings behind them. */
-  #unwritten: { parts: Uint8Array[]; positions: number[] } | undefined;
+  /** What the disk refused. */
+  #unwritten: DrainedBatch | undefined;
   #drainedAtMs = 0;
+  #countedAtMs = 0;
   #retryAtMs = 0;
   #secondMs = 0;
   #secondBytes = 0;
   #busyAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(rings: readonly SharedArrayBuffer[], spool: DecisionSpool) {
+  /** `budget`: where bytes of merged records go back to. */
+  constructor(
+    rings: readonly SharedArrayBuffer[],
+    spool: DecisionSpool,
+    budget: DecisionBudget | undefined,
+  ) {
     this.#readers = rings.map((ring) => new DecisionRingReader(ring));
+    this.#countReaders = rings.map((ring) => new DecisionCountReader(ring, OFFSET_COUNTS));
+    this.#budget = budget;
     this.#spool = spool;
   }
 
@@ -40,15 +66,23 @@ export class RingDrain {
   isDue(nowMs: number): boolean {
     if (nowMs < this.#retryAtMs) return false;
     if (this.#denialCounter.isDue(nowMs)) return true;
+    if (this.#areCountsDue(nowMs) && this.#countReaders.some((reader) => reader.hasCounts()))
+      return true;
     const used = Math.max(0, ...this.#readers.map((reader) => reader.usedBytes));
-    if (used > DROP_ALLOWED_ABOVE_BYTES / 2) return true;
+    if (used > DRAIN_ABOVE_BYTES) return true;
     if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
     return used > 0 && this.#readers.some((reader) => reader.hasDenialOrFlagged());
   }
 
+  #areCountsDue(nowMs: number): boolean {
+    const isOld = Math.abs(nowMs - this.#countedAtMs) >= COUNTS_INTERVAL_MS;
+    return isOld || this.#countReaders.some((reader) => reader.isUrgent);
+  }
+
   /**
    * Empties the rings into the spool; it is on disk when this returns, but for the counts of
-   * repeated denials of this second, unless `withCounts`. Waits for no database.
+   * repeated denials of this second and the exact counts of the last seconds, unless `withCounts`.
+   * Waits for no database.
    * @throws the file system's error when the disk refuses: then the rings keep their records.
    */
   drain(nowMs: number, withCounts = false): void {
@@ -56,23 +90,42 @@ export class RingDrain {
     if (this.#spool.pendingBytes >= SPOOL_BYTES_MAX) return;
     // What the disk refused has been sifted already: it goes first, as it is.
     if (this.#unwritten !== undefined) this.#writeToSpool(this.#unwritten, nowMs);
+    const isCounted = withCounts || this.#areCountsDue(nowMs);
     const copied: Uint8Array[] = [];
     const positions = this.#readers.map((reader) => reader.copyRecords(copied));
     const parts = this.#denialCounter.mergeRepeats(copied, nowMs);
     if (withCounts) parts.push(...this.#denialCounter.takeCountRecords());
-    if (copied.length > 0 || parts.length > 0) this.#writeToSpool({ parts, positions }, nowMs);
+    this.#budget?.refund(this.#denialCounter.takeMergedBytes());
+    const { counts, commitCounts } = isCounted ? this.#collectCounts(nowMs) : NO_COUNTS;
+    if (copied.length === 0 && parts.length === 0 && counts.length === 0) {
+      commitCounts();
+      return;
+    }
+    this.#writeToSpool({ parts, positions, counts, commitCounts }, nowMs);
   }
 
-  #writeToSpool(batch: { parts: Uint8Array[]; positions: number[] }, nowMs: number): void {
+  #collectCounts(nowMs: number): Pick<DrainedBatch, "counts" | "commitCounts"> {
+    this.#countedAtMs = nowMs;
+    const collected = this.#countReaders.map((reader) => reader.collect(nowMs));
+    const commitCounts = () => {
+      for (const { commit } of collected) commit();
+    };
+    return { counts: mergeCounts(collected.flatMap(({ counts }) => counts)), commitCounts };
+  }
+
+  #writeToSpool(batch: DrainedBatch, nowMs: number): void {
     this.#drainedAtMs = nowMs;
     this.#unwritten = batch;
     try {
-      if (batch.parts.length > 0) this.#spool.append(batch.parts, nowMs);
+      if (batch.parts.length + batch.counts.length > 0) {
+        this.#spool.append(batch.parts, nowMs, batch.counts);
+      }
     } catch (error) {
       this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
     this.#unwritten = undefined;
+    batch.commitCounts();
     for (const [index, reader] of this.#readers.entries()) reader.release(batch.positions[index]!);
   }
 
@@ -91,3 +144,8 @@ export class RingDrain {
     if (this.#secondBytes > BUSY_BYTES) this.#busyAtMs = nowMs;
   }
 }
+
+const NO_COUNTS: Pick<DrainedBatch, "counts" | "commitCounts"> = {
+  counts: [],
+  commitCounts: () => undefined,
+};

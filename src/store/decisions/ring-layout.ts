@@ -1,9 +1,11 @@
-// Byte layout of a decision ring: its counters and the form of a record. Shared by the writing end
-// and the reading end.
+// Byte layout of a decision ring: its counters and the form of a record; behind it the thread's exact
+// counts (count-slots.ts). Shared by the writing end and the reading end.
 //
 //   control   | head u32 | tail u32 | dropped u32 | recorded u32 |
 //   ring      ...|####record####|##record##|skip|        (8-aligned, never split at the end)
 //             tail -----------------------------^ head
+import { COUNT_SLOTS_BYTES } from "./count-slots.ts";
+
 export const HEAD = 0;
 export const TAIL = 1;
 export const DROPPED = 2;
@@ -12,8 +14,8 @@ export const CONTROL_BYTES = 16;
 
 /** Some 8,000 decisions of ordinary length. A power of two: positions are masked. */
 export const RING_BYTES = 4 * 1024 * 1024;
-/** Above this fill, allowed decisions are dropped: the last quarter is reserved for denials. */
-export const DROP_ALLOWED_ABOVE_BYTES = (RING_BYTES / 4) * 3;
+/** Behind the ring. */
+export const OFFSET_COUNTS = CONTROL_BYTES + RING_BYTES;
 
 // One record. Texts follow the numbers in the order of their lengths.
 //
@@ -22,7 +24,7 @@ export const DROP_ALLOWED_ABOVE_BYTES = (RING_BYTES / 4) * 3;
 //   13 | session u24, little-endian: seconds; of no meaning without FLAG_SESSION |
 //   16 | eleven text lengths, u16 each |
 //   38 | decisions that it stands for, u16; of no meaning without FLAG_COUNTED |
-//   40 | nine numbers, then the inputs, f64 each |
+//   40 | ten numbers, the last of them the weight, then the inputs, f64 each |
 //  ... | the texts | up to seven bytes without a meaning |
 //  -16 | trace id, 16 bytes; only with FLAG_TRACED, and then behind all else |
 export const OFFSET_INDEXES = 4;
@@ -31,7 +33,8 @@ export const OFFSET_LENGTHS = 16;
 export const OFFSET_COUNT = 38;
 export const OFFSET_NUMBERS = 40;
 export const INDEX_COUNT = 9;
-export const NUMBER_COUNT = 9;
+export const NUMBER_COUNT = 10;
+export const OFFSET_WEIGHT = OFFSET_NUMBERS + 8 * (NUMBER_COUNT - 1);
 export const INPUT_COUNT = 34;
 export const TEXT_COUNT = 11;
 export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
@@ -56,7 +59,7 @@ export const SESSION_SECONDS_MAX = 0xffffff;
 
 /** A new, empty ring; one per thread that decides, all of them given to the store. */
 export function createDecisionRing(): SharedArrayBuffer {
-  return new SharedArrayBuffer(CONTROL_BYTES + RING_BYTES);
+  return new SharedArrayBuffer(OFFSET_COUNTS + COUNT_SLOTS_BYTES);
 }
 
 /** Counters of one ring, readable from any thread. */

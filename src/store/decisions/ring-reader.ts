@@ -31,7 +31,7 @@ export interface DecisionColumns {
   sessions: number[];
   numbers: number[][];
   texts: string[][];
-  /** Decisions that each row stands for; 1 for nearly all. */
+  /** Identical denials that each row merges; 1 for nearly all. */
   counts: number[];
   /** Empty where the request was part of no trace. */
   traceIds: string[];

@@ -1,13 +1,13 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
-// locks and no allocation. Allowed decisions are dropped when the ring is three quarters
-// full; denials have the last quarter, then wait in this thread's memory, then push back.
-import { ALLOWED_PER_SECOND } from "../../contract/setting-defaults.ts";
+// locks and no allocation. Beyond the budget, and while the ring fills, a sample is kept with its
+// weight; denials are not sampled for want of room: they wait in this thread's memory, then push back.
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
+import { computeLadderExponent, DecisionBudget, isInDecisionSample } from "./budget.ts";
+import { DecisionCounter } from "./count-slots.ts";
 import {
   CONTROL_BYTES,
-  DROP_ALLOWED_ABOVE_BYTES,
   DROPPED,
   FLAG_ENFORCED,
   FLAG_FLAGGED,
@@ -19,6 +19,7 @@ import {
   HEAD,
   INPUT_COUNT,
   NUMBER_COUNT,
+  OFFSET_COUNTS,
   OFFSET_INDEXES,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
@@ -34,6 +35,9 @@ import { AnswerTextCache, CallerTextCache, writeText } from "./ring-texts.ts";
 
 /** Denials that did not fit, waiting in the writer's own memory. */
 const QUEUED_DENIALS_MAX = 16_384;
+/** Shares of free room in the ring between which allowed decisions are sampled; those kept first from half of it on. */
+const SAMPLE_BELOW_FREE = 1 / 2;
+const SAMPLE_MOST_AT_FREE = 1 / 4;
 const REFILL_INTERVAL_MS = 20;
 
 /** Texts that are kept from record to record. */
@@ -60,8 +64,8 @@ function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: num
 }
 
 interface DecisionRingWriterOptions {
-  /** Allowed legs beyond this number in one second are dropped and counted. */
-  allowedPerSecond?: number;
+  /** Shared by all threads (budget.ts); left out: without limit. */
+  budget?: SharedArrayBuffer;
   /**
    * Milliseconds that a denial may block the thread when the ring is full. 0 for a thread that
    * serves: there it waits in memory instead. A pool thread has no turns of an event loop to wait
@@ -76,13 +80,15 @@ export class DecisionRingWriter implements DecisionLog {
   readonly #waitableControl: Int32Array;
   readonly #ring: RecordTarget;
   readonly #waitMs: number;
-  readonly #allowedPerSecond: number;
+  readonly #budget: DecisionBudget | undefined;
+  readonly #counter: DecisionCounter;
   readonly #texts: RecordTextCaches = {
     caller: new CallerTextCache(),
     answer: new AnswerTextCache(),
   };
-  #second = 0;
-  #allowedThisSecond = 0;
+  /** The last decision asked about: both legs of a handshake share its sample. */
+  #requestId = "";
+  #exponent = 0;
   #queuedDenials: Uint8Array[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -91,28 +97,40 @@ export class DecisionRingWriter implements DecisionLog {
     this.#waitableControl = new Int32Array(ring, 0, 4);
     this.#ring = createRecordTarget(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
-    this.#allowedPerSecond = options.allowedPerSecond ?? ALLOWED_PER_SECOND;
+    this.#budget = options.budget && new DecisionBudget(options.budget);
+    this.#counter = new DecisionCounter(ring, OFFSET_COUNTS);
   }
 
-  mayRecord(nowMs: number): boolean {
-    const second = Math.trunc(nowMs / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#allowedThisSecond = 0;
+  admit(entry: DecisionEntry): boolean {
+    if (entry.legIndex === 0 || entry.requestId !== this.#requestId) {
+      this.#requestId = entry.requestId;
+      this.#exponent = this.#selectExponent(entry);
     }
-    this.#allowedThisSecond += 1;
-    if (this.#allowedThisSecond <= this.#allowedPerSecond) return true;
+    entry.weight = 2 ** this.#exponent;
+    if (this.#exponent === 0 || isInDecisionSample(entry.requestId, this.#exponent)) return true;
     this.#control[DROPPED]! += 1;
+    this.#counter.count(entry, false);
     return false;
   }
 
   record(entry: DecisionEntry): void {
     const bytesMax = computeEntryBytesMax(entry);
-    const mayDrop = entry.isAllowed && !entry.isFlagged;
-    const at = this.#reserve(bytesMax, mayDrop ? DROP_ALLOWED_ABOVE_BYTES : RING_BYTES);
+    const at = this.#reserve(bytesMax);
     if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
-    else if (mayDrop) this.#control[DROPPED]! += 1;
     else this.#queueOrBlock(entry, bytesMax);
+    this.#counter.count(entry, true);
+  }
+
+  /** Denials are sampled by the budget alone: a full ring pushes back instead. */
+  #selectExponent(entry: DecisionEntry): number {
+    const { isKeptFirst, isAllowed, isFlagged, evaluatedAtMs } = entry;
+    const exponent = this.#budget?.selectExponent(isKeptFirst, evaluatedAtMs) ?? 0;
+    if (!isAllowed || isFlagged) return exponent;
+    const used = (this.#control[HEAD]! - Atomics.load(this.#control, TAIL)) >>> 0;
+    const share = isKeptFirst ? 1 / 2 : 1;
+    const free = 1 - used / RING_BYTES;
+    const from = SAMPLE_BELOW_FREE * share;
+    return Math.max(exponent, computeLadderExponent(free, from, SAMPLE_MOST_AT_FREE * share));
   }
 
   /** Resolves once nothing waits outside the ring; the reader must be at work. */
@@ -125,14 +143,14 @@ export class DecisionRingWriter implements DecisionLog {
     }
   }
 
-  /** Offset of `length` contiguous free bytes that do not fill more than `usedMax`, or -1. */
-  #reserve(length: number, usedMax: number): number {
+  /** Offset of `length` contiguous free bytes, or -1. */
+  #reserve(length: number): number {
     const head = this.#control[HEAD]!;
     const used = (head - Atomics.load(this.#control, TAIL)) >>> 0;
     const at = head & (RING_BYTES - 1);
     const rest = RING_BYTES - at;
-    if (length <= rest) return used + length <= usedMax ? at : -1;
-    if (used + rest + length > usedMax) return -1;
+    if (length <= rest) return used + length <= RING_BYTES ? at : -1;
+    if (used + rest + length > RING_BYTES) return -1;
     this.#ring.words[at / 4] = 0;
     Atomics.store(this.#control, HEAD, (head + rest) >>> 0);
     return 0;
@@ -145,6 +163,7 @@ export class DecisionRingWriter implements DecisionLog {
     Atomics.store(this.#control, HEAD, (head + length) >>> 0);
     // Only this thread writes it: a torn read of a counter does no harm.
     this.#control[RECORDED]! += 1;
+    this.#budget?.charge(length);
   }
 
   /** Back-pressure: a denial that cannot be kept is not given. */
@@ -166,7 +185,7 @@ export class DecisionRingWriter implements DecisionLog {
     this.#timer = undefined;
     let count = 0;
     for (const bytes of this.#queuedDenials) {
-      const at = this.#reserve(bytes.length, RING_BYTES);
+      const at = this.#reserve(bytes.length);
       if (at < 0) break;
       this.#ring.bytes.set(bytes, at);
       this.#publish(at, bytes.length);
@@ -181,7 +200,7 @@ export class DecisionRingWriter implements DecisionLog {
   #blockAndWrite(entry: DecisionEntry, bytesMax: number): void {
     const tail = this.#waitableControl[TAIL]!;
     Atomics.wait(this.#waitableControl, TAIL, tail, this.#waitMs);
-    const at = this.#reserve(bytesMax, RING_BYTES);
+    const at = this.#reserve(bytesMax);
     if (at < 0) throw createSaturatedFault();
     this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
   }
@@ -283,6 +302,7 @@ function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): 
   numbers[at + 6] = entry.scoreEffective;
   numbers[at + 7] = entry.stakesMax;
   numbers[at + 8] = entry.scoreMinimum;
+  numbers[at + 9] = entry.weight;
   const { inputs } = entry;
   const from = at + NUMBER_COUNT;
   for (let index = 0; index < INPUT_COUNT; index += 1) numbers[from + index] = inputs[index]!;

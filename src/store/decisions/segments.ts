@@ -5,17 +5,19 @@
 // whole block may be a write in progress, or the torn end of a crash.
 //
 //   segment | block | block | ... | torn end of a crash |
-//   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
+//   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records or counts (8-aligned) |
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, crc32 } from "node:zlib";
 import { listDirectoryOrEmpty } from "../files.ts";
+import { decodeCounts, encodeCounts, type DecisionCount } from "./counts.ts";
 import {
   INPUT_COUNT,
   NUMBER_COUNT,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
   OFFSET_TEXTS,
+  OFFSET_WEIGHT,
   TEXT_COUNT,
 } from "./ring-layout.ts";
 
@@ -146,23 +148,33 @@ function readFileFrom(path: string, from: number): Buffer {
   }
 }
 
-/** "TRSR"; those of earlier versions are below. */
-const MAGIC = 0x53535254;
+/** "TRST"; those of earlier versions are below. */
+const MAGIC = 0x54535254;
+/** "TRSC": exact counts (counts.ts), filled up with spaces. */
+const COUNTS_MAGIC = 0x43535254;
 const HEADER_BYTES = 16;
 const ALIGNMENT = 8;
 
 /** The bytes of whole records as one block. */
-export function encodeBlock(parts: readonly Uint8Array[]): Buffer {
+export function encodeBlock(parts: readonly Uint8Array[], magic = MAGIC): Buffer {
   const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
-  block.writeUInt32LE(MAGIC, 0);
+  block.writeUInt32LE(magic, 0);
   block.writeUInt32LE(block.byteLength - HEADER_BYTES, 4);
   block.writeUInt32LE(crc32(block.subarray(HEADER_BYTES)), 8);
   return block;
 }
 
+/** Exact counts as one block. */
+export function encodeCountBlock(counts: readonly DecisionCount[]): Buffer {
+  const content = encodeCounts(counts);
+  const spare = (ALIGNMENT - (content.byteLength % ALIGNMENT)) % ALIGNMENT;
+  return encodeBlock([content, Buffer.alloc(spare, " ")], COUNTS_MAGIC);
+}
+
 interface DecodedBlocks {
   /** Records of each whole block, in the form of today. */
   readonly records: readonly Buffer[];
+  readonly counts: readonly DecisionCount[];
   /** Byte behind the last whole block. */
   readonly end: number;
   /** Stretches between whole blocks that do not verify. */
@@ -172,6 +184,7 @@ interface DecodedBlocks {
 /** Reads every whole block. */
 export function decodeBlocks(bytes: Buffer): DecodedBlocks {
   const records: Buffer[] = [];
+  const counts: DecisionCount[] = [];
   let damagedCount = 0;
   let end = 0;
   for (let at = 0; at + HEADER_BYTES <= bytes.byteLength;) {
@@ -181,14 +194,17 @@ export function decodeBlocks(bytes: Buffer): DecodedBlocks {
       continue;
     }
     if (at > end) damagedCount += 1;
-    records.push(found.records);
+    if ("records" in found) records.push(found.records);
+    else counts.push(...found.counts);
     at = found.end;
     end = at;
   }
-  return { records, end, damagedCount };
+  return { records, counts, end, damagedCount };
 }
 
-function decodeBlockAt(bytes: Buffer, at: number): { records: Buffer; end: number } | undefined {
+type DecodedBlock = ({ records: Buffer } | { counts: DecisionCount[] }) & { end: number };
+
+function decodeBlockAt(bytes: Buffer, at: number): DecodedBlock | undefined {
   const start = at + HEADER_BYTES;
   const length = bytes.readUInt32LE(at + 4);
   if (length === 0 || length > bytes.byteLength - start) return undefined;
@@ -200,9 +216,13 @@ function decodeBlockAt(bytes: Buffer, at: number): { records: Buffer; end: numbe
       ? { records: stored, end: start + length }
       : undefined;
   }
-  const records = upgradeRecords(magic, () =>
-    isChecksumValid(bytes, at, stored) ? stored : undefined,
-  );
+  const verified = () => (isChecksumValid(bytes, at, stored) ? stored : undefined);
+  if (magic === COUNTS_MAGIC) {
+    const content = verified();
+    const counts = content && decodeCounts(content);
+    return counts && { counts, end: start + length };
+  }
+  const records = upgradeRecords(magic, verified);
   return records && { records, end: start + length };
 }
 
@@ -219,18 +239,22 @@ interface OldFormat {
   readonly isOfTenTexts: boolean;
 }
 
+function countUpTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
 const INPUT_INDEXES_OF_29 = [
   0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
 ];
-/** By the magic of their blocks: "TRSP", "TRSQ", "TRSR". */
+/** By the magic of their blocks: "TRSP", "TRSQ", "TRSR", "TRSS". None had a weight. */
 const OLD_FORMATS: ReadonlyMap<number, OldFormat> = new Map([
   [0x50535254, { inputCount: 29, inputIndexes: INPUT_INDEXES_OF_29, isOfTenTexts: true }],
   [0x51535254, { inputCount: 29, inputIndexes: INPUT_INDEXES_OF_29, isOfTenTexts: false }],
-  [
-    0x52535254,
-    { inputCount: 31, inputIndexes: Array.from({ length: 31 }, (_, i) => i), isOfTenTexts: false },
-  ],
+  [0x52535254, { inputCount: 31, inputIndexes: countUpTo(31), isOfTenTexts: false }],
+  [0x53535254, { inputCount: 34, inputIndexes: countUpTo(34), isOfTenTexts: false }],
 ]);
+/** Weight of a record of a version that dropped allowed decisions without one. */
+export const WEIGHT_UNKNOWN = Number.NaN;
 /** The last input, days of silence, in records that did not have it: never heard of. */
 const NEVER_HEARD_OF = -1;
 
@@ -244,7 +268,7 @@ function upgradeRecords(magic: number, stored: () => Buffer | undefined): Buffer
   const records = stored();
   if (records === undefined) return undefined;
   const parts: Buffer[] = [];
-  const shortest = INPUTS_AT + 8 * format.inputCount;
+  const shortest = OLD_INPUTS_AT + 8 * format.inputCount;
   for (let at = 0; at + 4 <= records.byteLength;) {
     const length = records.readUInt32LE(at);
     if (length < shortest || at + length > records.byteLength) break;
@@ -255,19 +279,25 @@ function upgradeRecords(magic: number, stored: () => Buffer | undefined): Buffer
 }
 
 const INPUTS_AT = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
+/** Without the weight. */
+const OLD_INPUTS_AT = OFFSET_WEIGHT;
 
 function upgradeRecord(
   record: Buffer,
   { inputCount, inputIndexes, isOfTenTexts }: OldFormat,
 ): Buffer {
-  const longer = Buffer.alloc(record.byteLength + 8 * (INPUT_COUNT - inputCount));
-  record.copy(longer, 0, 0, INPUTS_AT);
+  const longer = Buffer.alloc(record.byteLength + 8 * (INPUT_COUNT - inputCount) + 8);
+  record.copy(longer, 0, 0, OLD_INPUTS_AT);
+  longer.writeDoubleLE(WEIGHT_UNKNOWN, OFFSET_WEIGHT);
   longer.writeUInt32LE(longer.byteLength, 0);
   if (isOfTenTexts) longer.writeUInt16LE(0, OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1));
   inputIndexes.forEach((place, i) => {
-    record.copy(longer, INPUTS_AT + 8 * i, INPUTS_AT + 8 * place, INPUTS_AT + 8 * (place + 1));
+    const from = OLD_INPUTS_AT + 8 * place;
+    record.copy(longer, INPUTS_AT + 8 * i, from, from + 8);
   });
-  longer.writeDoubleLE(NEVER_HEARD_OF, INPUTS_AT + 8 * (INPUT_COUNT - 1));
-  record.copy(longer, OFFSET_TEXTS, INPUTS_AT + 8 * inputCount);
+  if (inputIndexes.length < INPUT_COUNT) {
+    longer.writeDoubleLE(NEVER_HEARD_OF, INPUTS_AT + 8 * (INPUT_COUNT - 1));
+  }
+  record.copy(longer, OFFSET_TEXTS, OLD_INPUTS_AT + 8 * inputCount);
   return longer;
 }

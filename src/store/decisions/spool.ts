@@ -8,6 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
   encodeBlock,
+  encodeCountBlock,
   formatCompressedFile,
   listSegments,
   readSegmentBlocks,
@@ -18,6 +19,7 @@ import {
   listSegmentCopies,
 } from "./segments.ts";
 import { diskFileLayer, replaceFile } from "../../platform/files.ts";
+import type { DecisionCount } from "./counts.ts";
 import { createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
 import type { ProjectionProgress } from "./projector.ts";
 
@@ -87,11 +89,15 @@ export class DecisionSpool {
   }
 
   /**
-   * Appends the bytes of whole records; they are on disk when it returns.
+   * Appends the bytes of whole records, and counts; they are on disk when it returns.
    * @throws the file system's error when they are not.
    */
-  append(parts: readonly Uint8Array[], nowMs: number): void {
-    const block = encodeBlock(parts);
+  append(parts: readonly Uint8Array[], nowMs: number, counts: readonly DecisionCount[] = []): void {
+    const blocks = [
+      ...(parts.length > 0 ? [encodeBlock(parts)] : []),
+      ...(counts.length > 0 ? [encodeCountBlock(counts)] : []),
+    ];
+    const block = Buffer.concat(blocks);
     if (this.pendingBytes === 0) this.#pendingSinceMs = nowMs;
     if (this.#descriptor < 0) this.#openSegment(nowMs);
     const current = this.#segments.at(-1) as UncompressedSegment;
@@ -224,12 +230,12 @@ function createPendingRange(
   return found && { segment: found.segment, from: found.taken, size: found.bytes };
 }
 
-/** Time of the newest decision in a segment, whole epoch ms; 0 without one. */
+/** Time of the newest decision or count in a segment, whole epoch ms; 0 without one. */
 function readNewestDecisionMs(directory: string, segment: DecisionSegment): number {
   const columns = createDecisionColumns();
-  for (const records of readSegmentBlocks(directory, segment, 0).records)
-    decodeRecordsInto(columns, records);
-  const times = columns.numbers[0] as number[];
+  const { records, counts } = readSegmentBlocks(directory, segment, 0);
+  for (const each of records) decodeRecordsInto(columns, each);
+  const times = [...(columns.numbers[0] as number[]), ...counts.map(({ minuteMs }) => minuteMs)];
   return Math.ceil(times.reduce((newest, timeMs) => Math.max(newest, timeMs), 0));
 }
 

@@ -23,7 +23,9 @@ import {
   FLAG_KNOWN,
   FLAG_ALLOWED,
   FLAG_RESERVED,
+  NUMBER_COUNT,
 } from "./ring-layout.ts";
+import { buildCountTableSql, buildDailySumsSql, COUNT_VIEWS } from "./counts.ts";
 import type { DecisionColumns } from "./ring-reader.ts";
 import type { Connection } from "../duckdb.ts";
 import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
@@ -118,6 +120,13 @@ const STANDS_FOR = "stands_for";
 const TRACE_ID = "trace_id";
 /** Likewise; empty too without a cluster. */
 const NODE = "node";
+/** Likewise: rows of older schemas stand for an unknown number of allowed decisions. */
+const WEIGHT = "weight";
+
+/** Decisions that a row stands for, of older rows as far as it is known; else null. */
+export const WEIGHT_SQL = `if(${WEIGHT} IS NULL
+  AND (${buildFlagCondition(FLAG_ALLOWED)} AND NOT ${buildFlagCondition(FLAG_FLAGGED)}), NULL,
+  coalesce(${WEIGHT}, ${STANDS_FOR}, 1))`;
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEX_COLUMNS.map((name) => [name, "UTINYINT"] as const),
@@ -128,8 +137,9 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   [STANDS_FOR, "DOUBLE"],
   [TRACE_ID, "VARCHAR"],
   [NODE, "VARCHAR"],
+  [WEIGHT, "DOUBLE"],
 ];
-const NULLABLE_DECISION_COLUMNS = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE]);
+const NULLABLE_DECISION_COLUMNS = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE, WEIGHT]);
 
 const SILENT_DAYS = "silent_days";
 const NEVER_HEARD_OF = -1;
@@ -234,7 +244,12 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   [
     `CAST(coalesce(${STANDS_FOR}, 1) AS INTEGER)`,
     "stands_for",
-    "identical denials of that second counted in this row; 1 for a row of its own: sum it to count",
+    "identical denials of that second merged into this row; 1 for a row of its own",
+  ],
+  [
+    WEIGHT_SQL,
+    "weight",
+    "decisions that the row stands for, more than stands_for in a sample: sum it to count; null in older rows",
   ],
   [
     `nullif(${TRACE_ID}, '')`,
@@ -263,7 +278,7 @@ export function buildFlagCondition(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
-/** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
+/** The tables of this file and of counts.ts. Daily counts stay when the rows they were made from are pruned. */
 export function buildDecisionTableSql(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
@@ -279,6 +294,7 @@ export function buildDecisionTableSql(): string[] {
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
       kind VARCHAR NOT NULL, result VARCHAR NOT NULL, effective VARCHAR NOT NULL,
       decisions BIGINT NOT NULL, stakes_total DOUBLE NOT NULL)`,
+    buildCountTableSql(),
     // Segments and kept files by name: bytes that are rows, and whether that is all of it.
     `CREATE TABLE spool_taken (file VARCHAR NOT NULL, bytes BIGINT NOT NULL,
       is_done BOOLEAN NOT NULL)`,
@@ -292,10 +308,11 @@ export function buildDecisionsSql(rows: string): string {
   return `SELECT ${shown}, ${NAMED_INPUT_COLUMNS.join(", ")}, ${local} FROM ${rows}`;
 }
 
-function buildDailyCountsSql(rows: string): string {
+/** Daily counts of rows that an older version left: it made no exact counts. */
+function buildOldDailyCountsSql(rows: string): string {
   return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
     coalesce(verdict, decision) AS result, effective, CAST(sum(stands_for) AS BIGINT) AS decisions,
-    sum(stakes * stands_for) AS stakes_total FROM (${buildDecisionsSql(rows)}) WHERE leg = 'a_to_b'`;
+    sum(stakes * stands_for) AS stakes_total FROM (${buildDecisionsSql(`(FROM ${rows} WHERE ${WEIGHT} IS NULL)`)}) WHERE leg = 'a_to_b'`;
 }
 
 export const DECISION_VIEWS: Readonly<Record<string, ViewDefinition>> = {
@@ -312,19 +329,21 @@ export const DECISION_VIEWS: Readonly<Record<string, ViewDefinition>> = {
     sql: (from) => `SELECT day, tenant, kind, result, effective,
       CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
       FROM (FROM ${from("decision_day_rows")}
-        UNION ALL ${buildDailyCountsSql(from("decision_rows"))} GROUP BY ALL)
+        UNION ALL ${buildDailySumsSql(from("decision_count_rows"))}
+        UNION ALL ${buildOldDailyCountsSql(from("decision_rows"))} GROUP BY ALL)
       GROUP BY ALL`,
-    comment: "decisions by day, tenant, kind and result; kept when rows are pruned",
+    comment: "exact counts of decisions by day, tenant, kind and result; kept when rows are pruned",
     columns: [
       ["day", "UTC day of the decision"],
       ["tenant", findDecisionComment("tenant")],
       ["kind", findDecisionComment("kind")],
       ["result", "verdict of verify, decision of check and handshake"],
       ["effective", findDecisionComment("effective")],
-      ["decisions", "number of decisions; a handshake is one"],
+      ["decisions", "number of decisions; a handshake is one. Of days before version 0.2: of rows"],
       ["stakes_total", "sum of their stakes"],
     ],
   },
+  ...COUNT_VIEWS,
 };
 
 /** Appends records read from a ring of that node, inside the open transaction. */
@@ -334,7 +353,10 @@ export function appendDecisions(
   node: string,
 ): Promise<void> {
   const { indexes, numbers, texts, sessions, counts, traceIds } = columns;
-  const inputs = numbers.slice(NUMERIC_COLUMNS.length).filter((_, i) => INPUT_COLUMNS[i] !== "");
+  const inputs = numbers.slice(NUMBER_COUNT).filter((_, i) => INPUT_COLUMNS[i] !== "");
+  const weights = (numbers[NUMBER_COUNT - 1] as number[]).map((weight) =>
+    Number.isNaN(weight) ? null : weight,
+  );
   const all = [
     ...indexes,
     ...numbers.slice(0, NUMERIC_COLUMNS.length),
@@ -344,6 +366,7 @@ export function appendDecisions(
     counts,
     traceIds,
     Array.from({ length: columns.count }, () => node),
+    weights,
   ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
@@ -355,8 +378,13 @@ export function appendDecisions(
  */
 export async function pruneDecisions(connection: Connection, cutoffMs: number): Promise<void> {
   await connection.run(
-    `INSERT INTO decision_day_rows ${buildDailyCountsSql("decision_rows")}
+    `INSERT INTO decision_day_rows ${buildOldDailyCountsSql("decision_rows")}
      AND evaluated_at < epoch_ms(CAST(${cutoffMs} AS BIGINT)) GROUP BY ALL`,
   );
+  await connection.run(
+    `INSERT INTO decision_day_rows
+     ${buildDailySumsSql("decision_count_rows", `minute_ms < ${cutoffMs}`)}`,
+  );
   await connection.run(`DELETE FROM decision_rows WHERE evaluated_ms < ${cutoffMs}`);
+  await connection.run(`DELETE FROM decision_count_rows WHERE minute_ms < ${cutoffMs}`);
 }

@@ -30,7 +30,7 @@ export interface HttpThreadData {
   /** Its port is transferred. */
   readonly ledger: LedgerPortTransfer;
   readonly decisionRing: SharedArrayBuffer;
-  readonly decisionsPerSecond: number;
+  readonly decisionBudget: SharedArrayBuffer;
   readonly keys: readonly StoredKey[];
   readonly adminKey: string | undefined;
   /** Journal payloads of the policies so far, in order. */

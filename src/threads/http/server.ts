@@ -129,10 +129,9 @@ class HttpThreadServer {
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = connectToLedger(data.ledger, data.engineMemory, clock);
     this.#assessments = new AssessmentQueue(this.#ledger);
-    const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRingWriter(data.decisionRing, {
       waitMs: 0,
-      allowedPerSecond: letThroughPerSecond,
+      budget: data.decisionBudget,
     });
     this.#logger = createForwardingLogger((line) => this.#send(line), data.isDebugLogged);
     const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });

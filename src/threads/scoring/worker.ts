@@ -34,6 +34,8 @@ export interface ScoringWorkerData {
   reviews: readonly ReviewRuling[];
   /** One ring of the decision log for each thread. */
   decisionRings: readonly SharedArrayBuffer[];
+  /** Of all threads (store/decisions/budget.ts). */
+  decisionBudget: SharedArrayBuffer;
 }
 
 /** The table made by a re-fold; comes with every task from then on. */
@@ -77,7 +79,7 @@ export type ScoringReply =
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
 const LOG_WAIT_MS = 2000;
 
-const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, ...started } =
+const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, decisionBudget, ...started } =
   workerData as ScoringWorkerData;
 const clock = openThreadClock().now;
 const slot = Atomics.add(nextSlot, 0, 1);
@@ -112,7 +114,7 @@ const bureau = openBureau({
   },
   policies: book,
   assessments: { enqueue: (assessment) => void assessments.push(assessment) },
-  decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS }),
+  decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS, budget: decisionBudget }),
   reviews,
 });
 const requestIds = new RequestIdGenerator(clock);

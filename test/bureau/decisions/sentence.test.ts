@@ -247,7 +247,7 @@ describe("the sentence in a trace", () => {
   let legs: ReplayableLeg[] = [];
   beforeAll(() => {
     ({ bureau } = openTable({
-      mayRecord: () => true,
+      admit: () => true,
       record: (entry) => void legs.push(legOf(entry)),
     }));
   });

@@ -18,7 +18,7 @@ let count = 0;
 
 beforeAll(() => {
   ({ bureau } = openTable({
-    mayRecord: () => true,
+    admit: () => true,
     record: (entry) => void legs.push(legOf(entry)),
   }));
 });

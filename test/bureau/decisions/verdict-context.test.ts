@@ -72,7 +72,7 @@ it("answers deferred and immediate requests of two tenants as each on its own", 
           policies,
           provenance: { assess: () => finding },
           decisions: {
-            mayRecord: () => true,
+            admit: () => true,
             record: ({ requestId, principal: { tenant }, policyVersion }) =>
               void logged.push({ request: requestId, tenant, policy: policyVersion }),
           },

@@ -41,6 +41,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     reason_codes: ["RECENT_FAILURE"],
     config_version: "c-0123456789abcdef",
     stands_for: 1,
+    weight: 1,
     trace_id: null,
     node: null,
     policy_version: null,

@@ -60,7 +60,7 @@ describe("settings of serve", () => {
       storeMemoryMegabytes: 512,
       timeZone: "UTC",
       queryMemoryMegabytes: 1024,
-      decisionsPerSecond: 250,
+      decisionsBytesPerDay: 8192 * 1024 * 1024,
       queueMsMax: 25,
       httpThreads: 1,
       drainMs: 5000,

@@ -41,7 +41,7 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["archiveEvery", "TRUSTRANK_ARCHIVE_EVERY_SECONDS", "10m"],
   ["rateScore", "TRUSTRANK_RATE_SCORE", "10/"],
   ["rateOutcomes", "TRUSTRANK_RATE_OUTCOMES", "0"],
-  ["decisionsPerSecond", "TRUSTRANK_DECISIONS_PER_SECOND", "-1"],
+  ["decisionsMbPerDay", "TRUSTRANK_DECISIONS_MB_PER_DAY", "0"],
   ["decisionsKeptDays", "TRUSTRANK_DECISIONS_KEPT_DAYS", "0"],
   ["outcomesKeptDays", "TRUSTRANK_OUTCOMES_KEPT_DAYS", "100000"],
   ["queryMemoryMb", "TRUSTRANK_QUERY_MEMORY_MB", "1023"],

@@ -3,10 +3,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ServiceFault } from "../../../src/contract/faults.ts";
+import { DecisionCountReader } from "../../../src/store/decisions/count-slots.ts";
 import {
   createDecisionRing,
   readRingCounters,
   FLAG_TRACED,
+  NUMBER_COUNT,
+  OFFSET_COUNTS,
   RING_BYTES,
 } from "../../../src/store/decisions/ring-layout.ts";
 import {
@@ -17,7 +20,7 @@ import {
   decodeRecordsInto,
 } from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
-import { entryOf } from "../_decisions.ts";
+import { entryOf, NOW_MS } from "../_decisions.ts";
 
 /** Takes up to `countMax` records out of the ring. */
 function take(reader: DecisionRingReader, columns: DecisionColumns, countMax: number): void {
@@ -26,23 +29,44 @@ function take(reader: DecisionRingReader, columns: DecisionColumns, countMax: nu
   for (const part of parts) decodeRecordsInto(columns, Buffer.from(part));
 }
 
-test("a full ring drops what lets through, and counts it; a denial always has room", () => {
+test("a ring that fills keeps a sample of what lets through, with weights; a denial always has room", () => {
   const ring = createDecisionRing();
   const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const reader = new DecisionRingReader(ring);
-  for (let n = 0; n < 20_000; n++) writer.record(entryOf(n, true));
+  const offered = 30_000;
+  for (let n = 0; n < offered; n++) {
+    const entry = { ...entryOf(n, true), policyVersion: "p", evaluatedAtMs: NOW_MS };
+    if (writer.admit(entry)) writer.record(entry);
+  }
   const { recorded, dropped } = readRingCounters(ring);
-  expect(recorded + dropped).toBe(20_000);
+  expect(recorded + dropped).toBe(offered);
   expect(dropped).toBeGreaterThan(0);
   expect(reader.usedBytes).toBeLessThanOrEqual((RING_BYTES / 4) * 3);
-  for (let n = 0; n < 500; n++) writer.record(entryOf(100_000 + n, false));
+  for (let n = 0; n < 500; n++) {
+    const change = { policyVersion: "p", evaluatedAtMs: NOW_MS, isKeptFirst: true };
+    const denial = { ...entryOf(offered + n, false), ...change };
+    expect(writer.admit(denial)).toBe(true);
+    writer.record(denial);
+  }
   expect(readRingCounters(ring)).toEqual({ recorded: recorded + 500, dropped });
   const columns = createDecisionColumns();
-  take(reader, columns, 100_000);
+  take(reader, columns, offered);
   expect(columns.count).toBe(recorded + 500);
   expect(columns.texts[0]!.slice(-500)).toEqual(
-    Array.from({ length: 500 }, (_, n) => `request-${100_000 + n}`),
+    Array.from({ length: 500 }, (_, n) => `request-${offered + n}`),
   );
+  // Half of what was offered is in the largest weights: a rough check, the exact one is in sampling.test.ts.
+  const weights = columns.numbers[NUMBER_COUNT - 1]!;
+  expect(weights.slice(-500)).toEqual(Array(500).fill(1));
+  const sum = weights.slice(0, -500).reduce((all, each) => all + each, 0);
+  expect(sum / offered).toBeGreaterThan(0.5);
+  expect(sum / offered).toBeLessThan(2);
+  const { counts } = new DecisionCountReader(ring, OFFSET_COUNTS).collect(NOW_MS);
+  expect(counts.map(({ effective, decisions, notRecorded }) => [effective, decisions, notRecorded]))
+    .toEqual([
+      ["allow", offered, dropped],
+      ["deny", 500, 0],
+    ]);
 });
 
 test("denials beyond the ring wait and arrive, past its end and over and over", async () => {

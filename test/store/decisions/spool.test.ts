@@ -9,6 +9,7 @@ import {
   NUMBER_COUNT,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
+  OFFSET_WEIGHT,
 } from "../../../src/store/decisions/ring-layout.ts";
 import {
   type DecisionColumns,
@@ -105,15 +106,15 @@ test("a torn end is left out, at whatever byte it tore; a block that rotted is p
 /** Bytes before the inputs of a record. */
 const INPUTS_AT = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
 /** How many inputs earlier versions had, by the magic of their files. */
-const INPUTS_BEFORE = { TRSP: 29, TRSQ: 29, TRSR: 31 } as const;
+const INPUTS_BEFORE = { TRSP: 29, TRSQ: 29, TRSR: 31, TRSS: 34 } as const;
 
-/** A record as an earlier version wrote it, each input the number of its place. */
+/** A record as an earlier version wrote it, without a weight, each input the number of its place. */
 function recordBefore(record: Buffer, inputCount: number): Buffer {
-  const old = Buffer.alloc(record.byteLength - 8 * (INPUT_COUNT - inputCount));
-  record.copy(old, 0, 0, INPUTS_AT);
+  const old = Buffer.alloc(record.byteLength - 8 * (INPUT_COUNT - inputCount) - 8);
+  record.copy(old, 0, 0, OFFSET_WEIGHT);
   old.writeUInt32LE(old.byteLength, 0);
-  for (let i = 0; i < inputCount; i++) old.writeDoubleLE(i, INPUTS_AT + 8 * i);
-  record.copy(old, INPUTS_AT + 8 * inputCount, INPUTS_AT + 8 * INPUT_COUNT);
+  for (let i = 0; i < inputCount; i++) old.writeDoubleLE(i, OFFSET_WEIGHT + 8 * i);
+  record.copy(old, OFFSET_WEIGHT + 8 * inputCount, INPUTS_AT + 8 * INPUT_COUNT);
   return old;
 }
 
@@ -149,6 +150,7 @@ function readBefore(
   expect(columns.count).toBe(3);
   expect(columns.texts[0]).toEqual(["request-0", "request-1", "request-2"]);
   expect(columns.texts[9]).toEqual(Array(3).fill("THIN_FILE,BASE_RATE"));
+  expect(columns.numbers[NUMBER_COUNT - 1]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
   return columns;
 }
 
@@ -177,6 +179,10 @@ test("the 31 inputs of the version before stay where they are, and the record wa
   const inputs = inputsOf(readBefore("TRSR"));
   expect(inputs.slice(0, 31)).toEqual(Array.from({ length: 31 }, (_, i) => i));
   expect(inputs.slice(31)).toEqual([...Array(INPUT_COUNT - 32).fill(0), NEVER_HEARD_OF]);
+});
+
+test("the version before had all inputs, and no weight", () => {
+  expect(inputsOf(readBefore("TRSS"))).toEqual(Array.from({ length: INPUT_COUNT }, (_, i) => i));
 });
 
 test("what the disk refuses is given again, and then there once", () => {
