@@ -5,6 +5,7 @@
 export const DATED_VIEWS = [
   "outcomes",
   "decisions",
+  "decisions_minutely",
   "assessments",
   "audit_events",
   "backtests",
@@ -16,7 +17,6 @@ export const WHOLE_VIEWS = [
   "agents",
   "agents_daily",
   "decisions_daily",
-  "decisions_minutely",
   "evidence_sources",
   "kaizen_runs",
   "policies",

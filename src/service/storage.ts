@@ -60,7 +60,7 @@ export async function openStorage(options: StorageOptions) {
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openServiceDecisionLog(config, clock.now());
+  const decisions = openServiceDecisionLog(config, clock.now);
   const store = await openStore(config, log, decisions, (position, durableLsn) => {
     raiseHighWater(diskFileLayer, paths.root, position);
     onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
@@ -129,11 +129,11 @@ function openPolicies(
 
 export type ServiceStorage = Awaited<ReturnType<typeof openStorage>>;
 
-function openServiceDecisionLog(config: ServeConfig, nowMs: number): OpenDecisionLog {
+function openServiceDecisionLog(config: ServeConfig, clock: () => number): OpenDecisionLog {
   const { httpThreads, scoring, decisionsBytesPerDay } = config;
   const poolThreads = scoring === "inline" ? 0 : computeDefaultThreads();
-  const budget = createDecisionBudget(decisionsBytesPerDay, nowMs);
-  return openDecisionLog(httpThreads, poolThreads, budget);
+  const budget = createDecisionBudget(decisionsBytesPerDay, clock());
+  return openDecisionLog(httpThreads, poolThreads, budget, clock);
 }
 
 function openStore(

@@ -15,6 +15,7 @@ import { moveDurably } from "../platform/files.ts";
 const DAY_COLUMNS: Readonly<Partial<Record<ExportView, string>>> = {
   outcomes: "recorded_at",
   decisions: "evaluated_at",
+  decisions_minutely: "minute",
   provenance: "recorded_at",
   assessments: "assessed_at",
   audit_events: "recorded_at",

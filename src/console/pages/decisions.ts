@@ -49,7 +49,7 @@ function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
     </span>
     ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
     ${!leg.enforced && html` <${Tag} word="shadow" />`}
-    ${leg.stands_for > 1 && html` <${Tag} word=${`× ${formatNumber(leg.stands_for)}`} />`}`;
+    ${(leg.weight ?? 1) > 1 && html` <${Tag} word=${`× ${formatNumber(leg.weight!)}`} />`}`;
 }
 
 function buildDecisionColumns(mark: string | undefined): Column<LoggedLeg>[] {
@@ -186,7 +186,7 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
   useKeyBindings({ j: () => step(1), k: () => step(-1), Enter: open });
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
-  return html`<${IncompleteNotice} isComplete=${value.complete} />
+  return html`<${IncompleteNotice} list=${value} />
     <${Table}
       label="decisions"
       columns=${buildDecisionColumns(mark)}
@@ -204,8 +204,13 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
 
 const NONE = "No decision matches. Remove a filter, or send a verify, check or handshake request.";
 
-function IncompleteNotice({ isComplete }: { isComplete: boolean }): VNode | null {
-  if (isComplete) return null;
+function IncompleteNotice({ list }: { list: MessageOf<typeof DecisionList> }): VNode | null {
+  if (list.complete) return null;
+  if (list.sampled) {
+    return html`<${Notice} kind="warn">
+      The log has a sample of these decisions; × says for how many an entry stands.
+    <//>`;
+  }
   return html`<${Notice} kind="warn">
     Older decisions still wait to be stored; those listed are the newest.
   <//>`;
@@ -220,10 +225,11 @@ function EntryCounts({
   mark?: string;
   onChange: ChangeParameters;
 }) {
-  const { entries, decisions, complete, looked_at: lookedAt } = counts;
+  const { entries, decisions, complete, sampled, looked_at: lookedAt } = counts;
+  const about = sampled ? "about " : "";
   const stands =
-    decisions === entries ? "" : `, which stand for ${formatNumber(decisions)} decisions`;
-  const among = complete ? "" : ` among the newest ${formatNumber(lookedAt)}`;
+    decisions === entries ? "" : `, which stand for ${about}${formatNumber(decisions)} decisions`;
+  const among = complete || sampled ? "" : ` among the newest ${formatNumber(lookedAt)}`;
   const said = `${formatNumber(entries)} ${entries === 1 ? "entry" : "entries"}${stands}${among}.`;
   return html`<p class="dim">${said}</p>
     ${
@@ -251,7 +257,7 @@ export default function DecisionsPage(): VNode {
   const ask = html`<${DecisionSearch} parameters=${parameters} onChange=${change} />`;
   return html`<${Page}
     title="Decisions"
-    lead="Every answer, with what it was judged from. Choose by facets, or draw a range in the chart."
+    lead="Answers, with what they were judged from. Choose by facets, or draw a range in the chart."
     tools=${ask}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}

@@ -49,13 +49,13 @@ const DENIALS =
   "FROM decisions WHERE effective = 'deny' AND evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY";
 /** By reason, then by agent: one query, since few of a tenant run at once. */
 const DENIALS_SQL = `SELECT * FROM (SELECT nullif(log_reason, '') AS reason,
-if(coalesce(log_reason, '') = '', decision, '') AS decision, NULL AS agent, count(*)::INTEGER AS denials
+if(coalesce(log_reason, '') = '', decision, '') AS decision, NULL AS agent, sum(weight)::INTEGER AS denials
 ${DENIALS} GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 8)
-UNION ALL SELECT * FROM (SELECT NULL, '', subject, count(*)::INTEGER
+UNION ALL SELECT * FROM (SELECT NULL, '', subject, sum(weight)::INTEGER
 ${DENIALS} GROUP BY 3 ORDER BY 4 DESC LIMIT 4)`;
 const MINUTES_SQL = `SELECT epoch(date_trunc('minute', evaluated_at))::INTEGER AS at,
 ${Object.keys(DISPOSITION_WORDS)
-  .map((name) => `(count(*) FILTER (disposition = '${name}'))::INTEGER AS ${name}`)
+  .map((name) => `(coalesce(sum(coalesce(weight, 1)) FILTER (disposition = '${name}'), 0))::INTEGER AS ${name}`)
   .join(", ")}
 FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1 ORDER BY 1`;
 

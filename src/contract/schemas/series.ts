@@ -130,6 +130,10 @@ export const ServiceStatus = t.defineMessage("ServiceStatus", {
     bytes: t.number,
     waiting_bytes: t.withDescription(t.number, "Not yet in a segment."),
     damaged_records: t.integer,
+    sample_one_in: t.withDescription(
+      t.integer,
+      "One in so many decisions is logged now, of those that are sampled first; 1: all of them.",
+    ),
   }),
   table: t.defineObject({
     agents: t.integer,

@@ -122,8 +122,12 @@ export const EVIDENCE_METRICS = {
   ),
   decisions_recorded_total: defineCounter("legs put into the decision log"),
   decisions_dropped_total: defineCounter(
-    "legs that let through and were dropped: over the budget a second, or the ring was full",
-    "a high share: raise the budget",
+    "legs that are not in the log: over its budget, or its ring filled; others carry their weight",
+    "a high share: raise `TRUSTRANK_DECISIONS_MB_PER_DAY`",
+  ),
+  decisions_sample_one_in: defineGauge(
+    "one in so many decisions is logged, of those that are sampled first; 1: all of them",
+    "above 1 for long: raise `TRUSTRANK_DECISIONS_MB_PER_DAY`",
   ),
   decisions_counted_total: defineCounter(
     "denials counted in the row of an identical one",

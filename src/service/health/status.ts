@@ -71,7 +71,7 @@ function buildJournalStatus({
 }
 
 function buildStoreStatus(
-  { store, evidence }: MetricSources,
+  { store, evidence, decisions }: MetricSources,
   nowMs: number,
 ): Pick<ServiceStatusParts, "store" | "decisions"> {
   const state = store.status();
@@ -90,6 +90,7 @@ function buildStoreStatus(
       bytes: state.segmentBytes,
       waiting_bytes: state.spoolBytes,
       damaged_records: state.damagedRecords,
+      sample_one_in: decisions.gauges().decisions_sample_one_in,
     },
   };
 }

@@ -1,57 +1,64 @@
-// Budget of the decision log in bytes of records per day: one bucket in shared memory for all deciding threads, and
-// the sampling probability that its level allows. The probability depends on earlier records only, never on the id
+// Budget of the decision log in bytes of records per day: buckets in shared memory for all deciding threads, and
+// the sampling probability that their levels allow. The probability depends on earlier records only, never on the id
 // that is sampled by it, so that weights are unbiased under any arrival pattern.
 import { DAY_MS } from "../../contract/units.ts";
 
 /** Largest exponent of a sampling probability: at least one decision in 65,536 is kept. */
 export const SAMPLE_EXPONENT_MAX = 16;
-/** The bucket counts in units of this many bytes. */
+/** The buckets count in units of this many bytes. */
 const UNIT_BYTES = 16;
 const UNITS_MAX = 2 ** 31 - 1;
 /** Share of a day's budget that can be saved up, for bursts. */
 const SAVED_SHARE_OF_DAY = 1 / 4;
-/** Largest budget: what refills in a second must fit the counter. 2,500 decisions a second. */
+/** Largest budget: what can be saved up must fit the counters. 2,900 decisions a second, all day long. */
 export const DECISIONS_MEBIBYTES_PER_DAY_MAX = 131_071;
-/** Shares of the bucket between which the probability falls, of other decisions and of those kept first. */
-const OTHERS_FROM = 1 / 2;
-const OTHERS_TO = 1 / 8;
-
+/** Share of the budget that decisions kept first leave to the others: else these would have no sample at all. */
+const OTHERS_SHARE = 1 / 4;
+/** Shares of a bucket between which the probability falls from 1 to the smallest. */
+const COMMON_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
+const COMMON_LADDER_OF_FIRST = [1 / 4, 0] as const;
+const OTHERS_LADDER = [3 / 4, 0] as const;
 /** A clock that is behind by less has not been set back. */
 const CLOCK_BACK_SECONDS_MAX = 3600;
 
-const LEVEL = 0;
-const REFILLED_SECOND = 1;
-const BYTES_PER_DAY = 1;
-const STARTED_MS = 2;
-const BUDGET_BYTES = 24;
+/** Buckets: one for all decisions, and one for the others alone. */
+const COMMON = 0;
+const OTHERS = 1;
+const REFILLED_SECOND = 2;
+const BYTES_PER_DAY = 2;
+const STARTED_MS = 3;
+const BUDGET_BYTES = 32;
 
-/** A full bucket for all threads. `bytesPerDay`: above 0; `nowMs`: epoch ms. */
+/** Full buckets for all threads. `bytesPerDay`: above 0; `nowMs`: epoch ms. */
 export function createDecisionBudget(bytesPerDay: number, nowMs: number): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(BUDGET_BYTES);
   const settings = new Float64Array(memory);
   settings[BYTES_PER_DAY] = bytesPerDay;
   settings[STARTED_MS] = nowMs;
-  new Int32Array(memory)[LEVEL] = computeCapacityUnits(bytesPerDay);
+  new Int32Array(memory).set(computeCapacities(bytesPerDay), COMMON);
   return memory;
 }
 
-function computeCapacityUnits(bytesPerDay: number): number {
-  const units = Math.ceil((bytesPerDay * SAVED_SHARE_OF_DAY) / UNIT_BYTES);
-  return Math.min(UNITS_MAX, units);
+/** Units of each bucket. */
+function computeCapacities(bytesPerDay: number): readonly [common: number, others: number] {
+  const units = Math.min(UNITS_MAX, (bytesPerDay * SAVED_SHARE_OF_DAY) / UNIT_BYTES);
+  return [Math.ceil(units * (1 - OTHERS_SHARE)), Math.ceil(units * OTHERS_SHARE)];
 }
 
-/** One thread's access to the bucket. */
+/** One thread's access to the buckets. */
 export class DecisionBudget {
   readonly #counters: Int32Array;
-  readonly #capacity: number;
+  readonly #capacities: readonly [common: number, others: number];
   readonly #unitsPerSecond: number;
   readonly #startedMs: number;
+  /** That the last selection was made by. */
+  #bucket = COMMON;
 
   constructor(memory: SharedArrayBuffer) {
     const settings = new Float64Array(memory);
     const bytesPerDay = settings[BYTES_PER_DAY]!;
     this.#counters = new Int32Array(memory);
-    this.#capacity = computeCapacityUnits(bytesPerDay);
+    this.#capacities = computeCapacities(bytesPerDay);
     this.#unitsPerSecond = (bytesPerDay * 1000) / DAY_MS / UNIT_BYTES;
     this.#startedMs = settings[STARTED_MS]!;
   }
@@ -59,23 +66,28 @@ export class DecisionBudget {
   /** k of the probability 2^-k with which the next decision is to be kept. `nowMs`: epoch ms. */
   selectExponent(isKeptFirst: boolean, nowMs: number): number {
     this.#refill(nowMs);
-    const level = Atomics.load(this.#counters, LEVEL) / this.#capacity;
-    return isKeptFirst
-      ? computeLadderExponent(level, OTHERS_TO, 0)
-      : computeLadderExponent(level, OTHERS_FROM, OTHERS_TO);
+    this.#bucket = COMMON;
+    const common = Atomics.load(this.#counters, COMMON) / this.#capacities[COMMON];
+    if (isKeptFirst) return computeLadderExponent(common, COMMON_LADDER_OF_FIRST);
+    const ofCommon = computeLadderExponent(common, COMMON_LADDER_OF_OTHERS);
+    if (ofCommon === 0) return 0;
+    const others = Atomics.load(this.#counters, OTHERS) / this.#capacities[OTHERS];
+    const ofOthers = computeLadderExponent(others, OTHERS_LADDER);
+    if (ofOthers < ofCommon) this.#bucket = OTHERS;
+    return Math.min(ofCommon, ofOthers);
   }
 
-  /** Charges a record of that many bytes. */
+  /** Charges a record of that many bytes to the bucket of the last selection. */
   charge(bytes: number): void {
     const units = Math.ceil(bytes / UNIT_BYTES);
-    const before = Atomics.sub(this.#counters, LEVEL, units);
+    const before = Atomics.sub(this.#counters, this.#bucket, units);
     // An empty bucket owes nothing: the smallest probability may exceed the budget.
-    if (before < units) Atomics.add(this.#counters, LEVEL, units - Math.max(0, before));
+    if (before < units) Atomics.add(this.#counters, this.#bucket, units - Math.max(0, before));
   }
 
   /** Returns bytes that were charged and are not stored, of denials counted in another's record. */
   refund(bytes: number): void {
-    this.#add(Math.trunc(bytes / UNIT_BYTES));
+    this.#add(COMMON, Math.trunc(bytes / UNIT_BYTES));
   }
 
   #refill(nowMs: number): void {
@@ -86,21 +98,26 @@ export class DecisionBudget {
     // One thread refills for a second.
     if (Atomics.compareExchange(this.#counters, REFILLED_SECOND, last, second) !== last) return;
     const rate = this.#unitsPerSecond;
-    const units = Math.floor(second * rate) - Math.floor(last * rate);
-    if (units > 0) this.#add(Math.min(units, this.#capacity));
+    const ofOthers = Math.floor(second * rate * OTHERS_SHARE) - Math.floor(last * rate * OTHERS_SHARE);
+    this.#add(OTHERS, ofOthers);
+    this.#add(COMMON, Math.floor(second * rate) - Math.floor(last * rate) - ofOthers);
   }
 
-  #add(units: number): void {
-    const room = this.#capacity - Atomics.load(this.#counters, LEVEL);
-    if (room > 0) Atomics.add(this.#counters, LEVEL, Math.min(units, room));
+  #add(bucket: typeof COMMON | typeof OTHERS, units: number): void {
+    const room = this.#capacities[bucket] - Atomics.load(this.#counters, bucket);
+    if (room > 0 && units > 0) Atomics.add(this.#counters, bucket, Math.min(units, room));
   }
 }
 
-/** 0 while `level` is at least `from`, then in equal steps up to the largest exponent at `to`. */
-export function computeLadderExponent(level: number, from: number, to: number): number {
+/** 0 while `level` is at least `from`, then in equal steps up to `exponentMax` at `to`. */
+export function computeLadderExponent(
+  level: number,
+  [from, to]: readonly [from: number, to: number],
+  exponentMax = SAMPLE_EXPONENT_MAX,
+): number {
   if (level >= from) return 0;
-  const steps = 1 + Math.floor(((from - level) / (from - to)) * SAMPLE_EXPONENT_MAX);
-  return Math.min(SAMPLE_EXPONENT_MAX, steps);
+  const steps = 1 + Math.floor(((from - level) / (from - to)) * exponentMax);
+  return Math.min(exponentMax, steps);
 }
 
 /**

@@ -35,9 +35,11 @@ import { AnswerTextCache, CallerTextCache, writeText } from "./ring-texts.ts";
 
 /** Denials that did not fit, waiting in the writer's own memory. */
 const QUEUED_DENIALS_MAX = 16_384;
-/** Shares of free room in the ring between which allowed decisions are sampled; those kept first from half of it on. */
-const SAMPLE_BELOW_FREE = 1 / 2;
-const SAMPLE_MOST_AT_FREE = 1 / 4;
+/** Shares of free room in the ring between which allowed decisions are sampled: those kept first, and others. */
+const ROOM_LADDER_OF_FIRST = [1 / 4, 1 / 8] as const;
+const ROOM_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
+/** Smallest probability for want of room, 1 in 1,024: a ring that fills for a moment leaves a sample of it. */
+const ROOM_EXPONENT_MAX = 10;
 const REFILL_INTERVAL_MS = 20;
 
 /** Texts that are kept from record to record. */
@@ -116,8 +118,10 @@ export class DecisionRingWriter implements DecisionLog {
   record(entry: DecisionEntry): void {
     const bytesMax = computeEntryBytesMax(entry);
     const at = this.#reserve(bytesMax);
-    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
-    else this.#queueOrBlock(entry, bytesMax);
+    let length: number;
+    if (at < 0) length = this.#queueOrBlock(entry, bytesMax);
+    else this.#publish(at, (length = writeEntry(this.#ring, at, entry, this.#texts)));
+    this.#budget?.charge(length);
     this.#counter.count(entry, true);
   }
 
@@ -127,10 +131,9 @@ export class DecisionRingWriter implements DecisionLog {
     const exponent = this.#budget?.selectExponent(isKeptFirst, evaluatedAtMs) ?? 0;
     if (!isAllowed || isFlagged) return exponent;
     const used = (this.#control[HEAD]! - Atomics.load(this.#control, TAIL)) >>> 0;
-    const share = isKeptFirst ? 1 / 2 : 1;
-    const free = 1 - used / RING_BYTES;
-    const from = SAMPLE_BELOW_FREE * share;
-    return Math.max(exponent, computeLadderExponent(free, from, SAMPLE_MOST_AT_FREE * share));
+    const ladder = isKeptFirst ? ROOM_LADDER_OF_FIRST : ROOM_LADDER_OF_OTHERS;
+    const ofRoom = computeLadderExponent(1 - used / RING_BYTES, ladder, ROOM_EXPONENT_MAX);
+    return Math.max(exponent, ofRoom);
   }
 
   /** Resolves once nothing waits outside the ring; the reader must be at work. */
@@ -163,21 +166,18 @@ export class DecisionRingWriter implements DecisionLog {
     Atomics.store(this.#control, HEAD, (head + length) >>> 0);
     // Only this thread writes it: a torn read of a counter does no harm.
     this.#control[RECORDED]! += 1;
-    this.#budget?.charge(length);
   }
 
-  /** Back-pressure: a denial that cannot be kept is not given. */
-  #queueOrBlock(entry: DecisionEntry, bytesMax: number): void {
-    if (this.#waitMs > 0) {
-      this.#blockAndWrite(entry, bytesMax);
-      return;
-    }
+  /** Back-pressure: a denial that cannot be kept is not given. @returns the bytes of its record. */
+  #queueOrBlock(entry: DecisionEntry, bytesMax: number): number {
+    if (this.#waitMs > 0) return this.#blockAndWrite(entry, bytesMax);
     if (this.#queuedDenials.length >= QUEUED_DENIALS_MAX) throw createSaturatedFault();
     const aside = createRecordTarget(new ArrayBuffer(bytesMax), 0, bytesMax);
     const length = writeEntry(aside, 0, entry, this.#texts);
     aside.words[0] = length;
     this.#queuedDenials.push(aside.bytes.subarray(0, length));
     this.#timer ??= setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
+    return length;
   }
 
   #refill(): void {
@@ -197,12 +197,14 @@ export class DecisionRingWriter implements DecisionLog {
     }
   }
 
-  #blockAndWrite(entry: DecisionEntry, bytesMax: number): void {
+  #blockAndWrite(entry: DecisionEntry, bytesMax: number): number {
     const tail = this.#waitableControl[TAIL]!;
     Atomics.wait(this.#waitableControl, TAIL, tail, this.#waitMs);
     const at = this.#reserve(bytesMax);
     if (at < 0) throw createSaturatedFault();
-    this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
+    const length = writeEntry(this.#ring, at, entry, this.#texts);
+    this.#publish(at, length);
+    return length;
   }
 }
 

@@ -54,7 +54,7 @@ const WELL: ServiceStatus = {
     reopenings: 0,
     failure: null,
   },
-  decisions: { segments: 1, bytes: 10, waiting_bytes: 0, damaged_records: 0 },
+  decisions: { segments: 1, bytes: 10, waiting_bytes: 0, damaged_records: 0, sample_one_in: 1 },
   table: { agents: 3, bytes: 10, bytes_max: 100, share: 0.1 },
   reviews: { undecided: 0, oldest_seconds: 0 },
   archive: {

@@ -96,9 +96,9 @@ export function FacetList({ counts, parameters, onChange }: FacetListProps): VNo
   return html`<div class="facets">
     ${shown.map(([facet, label]) => {
       const values = counts.facets[facet];
-      const most = Math.max(1, ...values.map(({ entries }) => entries));
+      const most = Math.max(1, ...values.map(({ decisions }) => decisions));
       const chosen = parameters[facet];
-      const drawn = (each: { value: string; entries: number }) =>
+      const drawn = (each: { value: string; decisions: number }) =>
         html`<${FacetValue}
           facet=${facet}
           ...${each}
@@ -128,14 +128,14 @@ export function FacetList({ counts, parameters, onChange }: FacetListProps): VNo
 interface FacetValueProps {
   readonly facet: string;
   readonly value: string;
-  readonly entries: number;
+  readonly decisions: number;
   /** Of the most frequent value. */
   readonly most: number;
   readonly isChosen: boolean;
   readonly onChange: ChangeParameters;
 }
 
-function FacetValue({ facet, value, entries, most, isChosen, onChange }: FacetValueProps): VNode {
+function FacetValue({ facet, value, decisions, most, isChosen, onChange }: FacetValueProps): VNode {
   const word = describeFacetValue(facet, value);
   const tone = facet === "disposition" ? DISPOSITION_WORDS[value as Disposition][1] : "";
   return html`<li>
@@ -147,9 +147,9 @@ function FacetValue({ facet, value, entries, most, isChosen, onChange }: FacetVa
       onClick=${() => onChange({ [facet]: isChosen ? undefined : value, behind: undefined })}
     >
       <bdi class="cut">${word}</bdi>
-      <span class="n">${formatNumber(entries)}</span>
+      <span class="n">${formatNumber(decisions)}</span>
       <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
-        <rect class=${`bar ${tone}`} width=${(100 * entries) / most} height="3" />
+        <rect class=${`bar ${tone}`} width=${(100 * decisions) / most} height="3" />
       </svg>
     </button>
   </li>`;

@@ -154,12 +154,21 @@ function listStoreParts({ store, decisions }: ServiceStatus): HealthPart[] {
     ),
     createHealthPart(
       "Decision log",
-      `${formatBytes(decisions.bytes)} in ${formatNumber(decisions.segments)} segments, ` +
+      describeSample(decisions.sample_one_in) +
+        `${formatBytes(decisions.bytes)} in ${formatNumber(decisions.segments)} segments, ` +
         `${formatBytes(decisions.waiting_bytes)} on their way, ${formatNumber(decisions.damaged_records)} records damaged`,
       "TrustRankDecisionLogWaits",
-      { isOdd: decisions.damaged_records > 0, href: linkTo("decisions") },
+      {
+        isOdd: decisions.damaged_records > 0 || decisions.sample_one_in > 1,
+        href: linkTo("decisions"),
+      },
     ),
   ];
+}
+
+/** Beyond its budget the log keeps a sample; counts stay exact. */
+function describeSample(oneIn: number): string {
+  return oneIn === 1 ? "" : `over its daily budget: keeps one in ${formatNumber(oneIn)} decisions, `;
 }
 
 function listOutboundParts({ archive, webhooks }: ServiceStatus): HealthPart[] {

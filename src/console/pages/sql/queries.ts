@@ -20,7 +20,7 @@ GROUP BY subject ORDER BY lost DESC LIMIT 15`,
   },
   {
     question: "What was denied, and by which rule?",
-    sql: `SELECT coalesce(log_reason, decision) AS reason, sum(stands_for)::BIGINT AS denied
+    sql: `SELECT coalesce(log_reason, decision) AS reason, sum(weight)::BIGINT AS denied
 FROM decisions WHERE effective = 'deny'
 GROUP BY reason ORDER BY denied DESC`,
   },
