@@ -11,7 +11,12 @@ import type {
   OutcomeFilter,
   RecordedOutcome,
 } from "../contract/schemas/agents.ts";
-import { joinConditions, ALLOWED_CONDITION, DECISIONS_SUM, SqlParameters } from "./decisions/read.ts";
+import {
+  joinConditions,
+  ALLOWED_CONDITION,
+  DECISIONS_SUM,
+  SqlParameters,
+} from "./decisions/read.ts";
 import { WEIGHT_SQL } from "./decisions/table.ts";
 import type { Connection } from "./duckdb.ts";
 import { buildScoreSource, buildTableSource, buildViewQuery } from "./query/views.ts";

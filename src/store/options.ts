@@ -61,7 +61,10 @@ export interface OpenStore extends Store {
 
 /** Start data of the thread. */
 export interface StoreThreadData extends Required<
-  Omit<StoreOptions, "dataDir" | "log" | "onJournalEndLost" | "entry" | "node" | "timeZone" | "decisionBudget">
+  Omit<
+    StoreOptions,
+    "dataDir" | "log" | "onJournalEndLost" | "entry" | "node" | "timeZone" | "decisionBudget"
+  >
 > {
   journal: string;
   store: string;

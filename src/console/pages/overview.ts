@@ -55,7 +55,10 @@ UNION ALL SELECT * FROM (SELECT NULL, '', subject, sum(weight)::INTEGER
 ${DENIALS} GROUP BY 3 ORDER BY 4 DESC LIMIT 4)`;
 const MINUTES_SQL = `SELECT epoch(date_trunc('minute', evaluated_at))::INTEGER AS at,
 ${Object.keys(DISPOSITION_WORDS)
-  .map((name) => `(coalesce(sum(coalesce(weight, 1)) FILTER (disposition = '${name}'), 0))::INTEGER AS ${name}`)
+  .map(
+    (name) =>
+      `(coalesce(sum(coalesce(weight, 1)) FILTER (disposition = '${name}'), 0))::INTEGER AS ${name}`,
+  )
   .join(", ")}
 FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1 ORDER BY 1`;
 

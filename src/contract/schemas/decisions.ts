@@ -119,7 +119,10 @@ export const DecisionFacets = t.defineMessage("DecisionFacets", {
     t.defineObject(t.repeatSchema(t.defineList(valueCount), ...DECISION_FACETS)),
     "Most frequent values first, at most 20; each facet counts what all other filters leave.",
   ),
-  step_ms: t.withDescription(t.integer, "Width of a step of `times`, whose counts are of decisions."),
+  step_ms: t.withDescription(
+    t.integer,
+    "Width of a step of `times`, whose counts are of decisions.",
+  ),
   times: t.defineList(
     t.defineObject({
       at: t.time,

@@ -98,7 +98,8 @@ export class DecisionBudget {
     // One thread refills for a second.
     if (Atomics.compareExchange(this.#counters, REFILLED_SECOND, last, second) !== last) return;
     const rate = this.#unitsPerSecond;
-    const ofOthers = Math.floor(second * rate * OTHERS_SHARE) - Math.floor(last * rate * OTHERS_SHARE);
+    const ofOthers =
+      Math.floor(second * rate * OTHERS_SHARE) - Math.floor(last * rate * OTHERS_SHARE);
     this.#add(OTHERS, ofOthers);
     this.#add(COMMON, Math.floor(second * rate) - Math.floor(last * rate) - ofOthers);
   }

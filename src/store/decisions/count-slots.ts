@@ -64,8 +64,7 @@ interface OpenSlot {
 
 /** Kind, level, result and marks in one number. */
 function encodeCountCode(entry: DecisionEntry): number {
-  const result =
-    entry.verdictIndex === NOT_APPLICABLE ? entry.decisionIndex : entry.verdictIndex;
+  const result = entry.verdictIndex === NOT_APPLICABLE ? entry.decisionIndex : entry.verdictIndex;
   return (
     entry.kindIndex |
     ((entry.toolLevelIndex & 7) << 2) |
@@ -91,7 +90,8 @@ export class DecisionCounter {
     // Those of a thread that died and whose memory this one takes over.
     for (let slot = 1; slot < COUNT_SLOTS_MAX; slot += 1) {
       const at = slot * WORDS;
-      if (Atomics.load(this.#views.words, at) === OPEN) Atomics.store(this.#views.words, at, CLOSED);
+      if (Atomics.load(this.#views.words, at) === OPEN)
+        Atomics.store(this.#views.words, at, CLOSED);
     }
     Atomics.store(this.#views.words, 0, OPEN);
   }

@@ -57,7 +57,10 @@ export function decodeCounts(content: Buffer): DecisionCount[] | undefined {
   if (!Array.isArray(rows) || !rows.every(isCountRow)) return undefined;
   return rows.map((row) => {
     const texts = TEXT_MEMBERS.map((name, index) => [name, row[index]]);
-    const numbers = NUMBER_MEMBERS.map((name, index) => [name, row[TEXT_MEMBERS.length + 1 + index]]);
+    const numbers = NUMBER_MEMBERS.map((name, index) => [
+      name,
+      row[TEXT_MEMBERS.length + 1 + index],
+    ]);
     const isEnforced = row[TEXT_MEMBERS.length];
     return { ...Object.fromEntries([...texts, ...numbers]), isEnforced } as DecisionCount;
   });
@@ -159,7 +162,8 @@ export const COUNT_VIEWS: Readonly<Record<string, ViewDefinition>> = {
       not_recorded, stakes_total
       FROM (SELECT ${KEY_COLUMNS}, ${SUM_COLUMNS} FROM ${from("decision_count_rows")}
         GROUP BY ${KEY_COLUMNS})`,
-    comment: "exact counts of all decisions by minute, also of those that the log holds a sample of",
+    comment:
+      "exact counts of all decisions by minute, also of those that the log holds a sample of",
     columns: [
       ["minute", "start of the minute of the decision, UTC"],
       ["tenant", "tenant of the asking key; empty beyond 4,095 kinds of decisions at a time"],

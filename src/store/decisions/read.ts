@@ -284,7 +284,10 @@ function buildSumsSql(): string {
     last: `max(evaluated_ms) FILTER (${CHOSEN_CONDITION})`,
   };
   return Object.entries(figures)
-    .map(([name, sum]) => `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE), 0::DOUBLE FROM looked`)
+    .map(
+      ([name, sum]) =>
+        `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE), 0::DOUBLE FROM looked`,
+    )
     .join(" UNION ALL ");
 }
 

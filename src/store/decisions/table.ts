@@ -339,7 +339,10 @@ export const DECISION_VIEWS: Readonly<Record<string, ViewDefinition>> = {
       ["kind", findDecisionComment("kind")],
       ["result", "verdict of verify, decision of check and handshake"],
       ["effective", findDecisionComment("effective")],
-      ["decisions", "number of decisions; a handshake is one. Of older versions: those that had rows"],
+      [
+        "decisions",
+        "number of decisions; a handshake is one. Of older versions: those that had rows",
+      ],
       ["stakes_total", "sum of their stakes"],
     ],
   },

@@ -79,8 +79,15 @@ export type ScoringReply =
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
 const LOG_WAIT_MS = 2000;
 
-const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, decisionBudget, ...started } =
-  workerData as ScoringWorkerData;
+const {
+  memory,
+  vaultMemory,
+  nextSlot,
+  isReservedEnabled,
+  decisionRings,
+  decisionBudget,
+  ...started
+} = workerData as ScoringWorkerData;
 const clock = openThreadClock().now;
 const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.

@@ -26,7 +26,10 @@ function open(rules: object = {}, mayRecord = true) {
   const { bureau } = openSampleBureau({
     policies: { findActivePolicy: () => active, findPolicyVersion: () => active.policy },
     clock: () => time.nowMs,
-    decisions: { admit: (entry) => mayRecord || entry.isKeptFirst, record: (entry) => logged.push({ ...entry }) },
+    decisions: {
+      admit: (entry) => mayRecord || entry.isKeptFirst,
+      record: (entry) => logged.push({ ...entry }),
+    },
   });
   const verify = (agent: string, requestId: string, request: object = {}, asker = by) =>
     bureau.verify(

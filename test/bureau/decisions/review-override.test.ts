@@ -27,7 +27,10 @@ function open(rules: object = { deny_from: 0.999 }) {
     policies: { findActivePolicy: () => active, findPolicyVersion: () => active.policy },
     clock: () => time.nowMs,
     reviews: desk,
-    decisions: { admit: (entry) => entry.isKeptFirst, record: (entry) => logged.push({ ...entry }) },
+    decisions: {
+      admit: (entry) => entry.isKeptFirst,
+      record: (entry) => logged.push({ ...entry }),
+    },
   });
   const verify = (agent: string, request: object = {}, asker = by) =>
     bureau.verify(

@@ -246,10 +246,7 @@ describe("rows of counts", () => {
     expect(await first.rowsOf(missing)).toEqual([[given - rows - merged]]);
     // Both that are kept last and those kept first were sampled; the sum is near the truth.
     expect(Math.abs(weight - given)).toBeLessThan(given);
-    const page = await first.records.readDecisionPage(
-      { tenant: "acme", limit: 10 },
-      NOW_MS + 3000,
-    );
+    const page = await first.records.readDecisionPage({ tenant: "acme", limit: 10 }, NOW_MS + 3000);
     expect([page.isComplete, page.isSampled]).toEqual([true, true]);
     const facets = await first.records.countDecisions({ tenant: "acme", limit: 0 }, NOW_MS + 3000);
     expect([facets.isComplete, facets.isSampled]).toEqual([true, true]);

@@ -62,11 +62,12 @@ test("a ring that fills keeps a sample of what lets through, with weights; a den
   expect(sum / offered).toBeGreaterThan(0.5);
   expect(sum / offered).toBeLessThan(2);
   const { counts } = new DecisionCountReader(ring, OFFSET_COUNTS).collect(NOW_MS);
-  expect(counts.map(({ effective, decisions, notRecorded }) => [effective, decisions, notRecorded]))
-    .toEqual([
-      ["allow", offered, dropped],
-      ["deny", 500, 0],
-    ]);
+  expect(
+    counts.map(({ effective, decisions, notRecorded }) => [effective, decisions, notRecorded]),
+  ).toEqual([
+    ["allow", offered, dropped],
+    ["deny", 500, 0],
+  ]);
 });
 
 test("denials beyond the ring wait and arrive, past its end and over and over", async () => {

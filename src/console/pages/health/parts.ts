@@ -168,7 +168,9 @@ function listStoreParts({ store, decisions }: ServiceStatus): HealthPart[] {
 
 /** Beyond its budget the log keeps a sample; counts stay exact. */
 function describeSample(oneIn: number): string {
-  return oneIn === 1 ? "" : `over its daily budget: keeps one in ${formatNumber(oneIn)} decisions, `;
+  return oneIn === 1
+    ? ""
+    : `over its daily budget: keeps one in ${formatNumber(oneIn)} decisions, `;
 }
 
 function listOutboundParts({ archive, webhooks }: ServiceStatus): HealthPart[] {
