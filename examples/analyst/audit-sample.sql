@@ -13,7 +13,8 @@ held AS (
   WHERE d.log_reason = 'AUDIT_SAMPLE')
 SELECT at_least, coalesce(sum(weight) FILTER (NOT is_drawn), 0)::BIGINT AS held_back,
   coalesce(sum(weight) FILTER (is_drawn), 0)::BIGINT AS let_through, count(failed) AS settled,
-  round(weighted_avg(p, weight) FILTER (failed IS NOT NULL), 3) AS expected,
+  round(sum(p * weight) FILTER (failed IS NOT NULL) / sum(weight) FILTER (failed IS NOT NULL), 3)
+    AS expected,
   round(weighted_avg(failed, weight), 3) AS failed
 FROM bins LEFT JOIN held ON p >= at_least AND p < below
 GROUP BY at_least ORDER BY at_least;

@@ -7,7 +7,7 @@ import { DAY_MS } from "../../contract/units.ts";
 export const SAMPLE_EXPONENT_MAX = 16;
 /** The buckets count in units of this many bytes. */
 const UNIT_BYTES = 16;
-const UNITS_MAX = 2 ** 31 - 1;
+const LARGEST_INT32 = 2 ** 31 - 1;
 /** Share of a day's budget that can be saved up, for bursts. */
 const SAVED_SHARE_OF_DAY = 1 / 4;
 /** Largest budget: what can be saved up must fit the counters. 2,900 decisions a second, all day long. */
@@ -19,7 +19,7 @@ const COMMON_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
 const COMMON_LADDER_OF_FIRST = [1 / 4, 0] as const;
 const OTHERS_LADDER = [3 / 4, 0] as const;
 /** A clock that is behind by less has not been set back. */
-const CLOCK_BACK_SECONDS_MAX = 3600;
+const CLOCK_LAG_SECONDS = 3600;
 
 /** Buckets: one for all decisions, and one for the others alone. */
 const COMMON = 0;
@@ -41,7 +41,7 @@ export function createDecisionBudget(bytesPerDay: number, nowMs: number): Shared
 
 /** Units of each bucket. */
 function computeCapacities(bytesPerDay: number): readonly [common: number, others: number] {
-  const units = Math.min(UNITS_MAX, (bytesPerDay * SAVED_SHARE_OF_DAY) / UNIT_BYTES);
+  const units = Math.min(LARGEST_INT32, (bytesPerDay * SAVED_SHARE_OF_DAY) / UNIT_BYTES);
   return [Math.ceil(units * (1 - OTHERS_SHARE)), Math.ceil(units * OTHERS_SHARE)];
 }
 
@@ -94,7 +94,7 @@ export class DecisionBudget {
     const second = Math.floor((nowMs - this.#startedMs) / 1000);
     const last = Atomics.load(this.#counters, REFILLED_SECOND);
     // Threads look at the clock at slightly different times; one that was set back for long begins anew.
-    if (second <= last && second > last - CLOCK_BACK_SECONDS_MAX) return;
+    if (second <= last && second > last - CLOCK_LAG_SECONDS) return;
     // One thread refills for a second.
     if (Atomics.compareExchange(this.#counters, REFILLED_SECOND, last, second) !== last) return;
     const rate = this.#unitsPerSecond;
