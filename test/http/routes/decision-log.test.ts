@@ -124,10 +124,10 @@ describe("decisions over HTTP", () => {
     expect(theirs.map(({ tenant, enforced }) => [tenant, enforced])).toEqual([["globex", false]]);
     const { facets } = await count("tenant=globex", ADMIN_KEY);
     expect(facets.tenant).toEqual([
-      { value: "acme", entries: 8 },
-      { value: "globex", entries: 1 },
+      { value: "acme", entries: 8, decisions: 8 },
+      { value: "globex", entries: 1, decisions: 1 },
     ]);
-    expect(facets.shadow).toEqual([{ value: "true", entries: 1 }]);
+    expect(facets.shadow).toEqual([{ value: "true", entries: 1, decisions: 1 }]);
   });
 
   it("are counted by facet and over time", async () => {
@@ -137,7 +137,7 @@ describe("decisions over HTTP", () => {
       counts.facets.level.map((each) => [each.value, each.entries]),
     );
     expect(levels).toEqual({ L0: 1, L1: 1, L2: 2, L3: 1 });
-    expect(counts.facets.kind).toEqual([{ value: "verify", entries: 2 }]);
+    expect(counts.facets.kind).toEqual([{ value: "verify", entries: 2, decisions: 2 }]);
     expect(counts.times.reduce((sum, { allow, deny }) => sum + allow + deny, 0)).toBe(2);
     const none = await count("since=2999-01-01");
     expect(none).toMatchObject({ entries: 0, looked_at: 0, oldest_at: null, times: [] });
