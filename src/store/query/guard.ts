@@ -253,7 +253,7 @@ async function assertDocumentedViews(
     else throw createQueryRejection(`there is no view \`${String(table)}\``);
   }
   const existing = await connection.rows(
-    `SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()`,
+    `SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM system.main.duckdb_tables()`,
   );
   const clash = existing.find(([name]) => others.has(String(name).toLowerCase()));
   if (clash !== undefined) {

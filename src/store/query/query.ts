@@ -17,7 +17,7 @@ import {
 } from "./guard.ts";
 import { createOpenPivotRejection, fillPivotValues, findPivotsWithoutValues } from "./pivot.ts";
 import type { SnapshotPosition, QueryLimits, QueryResult } from "../store.ts";
-import { readTenantScope, buildTenantViewSql } from "./views.ts";
+import { buildCatalogSql, readTenantScope, buildTenantViewSql } from "./views.ts";
 
 /** Text in one answer, in UTF-16 units: beyond this the answer belongs in a stream or an export. */
 export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
@@ -35,16 +35,16 @@ export interface CallerStatement {
 /** Limits and rights of one query. */
 export interface QueryContext {
   readonly limits: QueryLimits;
-  /** Whose rows are visible; a tenant's on a connection of its own. */
+  /** Whose rows are visible. */
   readonly asker: QueryRights;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Called with what can interrupt the query, before it begins. */
-  readonly onWatch: (watch: QueryTimeLimit) => void;
+  readonly onWatch?: (watch: QueryTimeLimit) => void;
 }
 
 /**
- * Runs one query.
+ * Runs one query, on a connection that nothing else uses before or after: its views and macros last as long.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
  *   trouble with its files or itself.
  */
@@ -55,7 +55,7 @@ export async function runQuery(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new QueryTimeLimit(connection, limits.timeoutMs);
-  onWatch(watch);
+  onWatch?.(watch);
   try {
     return await watch.run(async () => {
       const { stream, asOf, budget } = await startReadOnlyQuery(
@@ -85,7 +85,7 @@ export interface StartedQuery {
 }
 
 /**
- * Checks a query and starts it in a read-only transaction.
+ * Checks a query and starts it in a read-only transaction; as `runQuery` on a connection of its own.
  * @throws ServiceFault `query_rejected`; DuckDB's errors.
  */
 export async function startReadOnlyQuery(
@@ -101,6 +101,7 @@ export async function startReadOnlyQuery(
     if (asker.tenant !== undefined) await createTenantViews(connection, missing, asker.tenant);
     for (const view of missing) shown.add(view);
   };
+  await connection.run(buildCatalogSql().join(";\n"));
   const pivots = findPivotsWithoutValues(sql);
   if (pivots.length > 0 && params.length > 0) throw createOpenPivotRejection();
   const closed = await fillPivotValues(sql, pivots, async (values) => {
@@ -211,6 +212,11 @@ export function createQueryTimeoutFault(limitMs: number): ServiceFault {
 export function isTimeoutAfter(error: unknown, limitMs: number): boolean {
   const { detail } = createQueryTimeoutFault(limitMs);
   return error instanceof ServiceFault && error.detail === detail;
+}
+
+/** Whether `error` is the fault of a query that found no memory. */
+export function isMemoryFault(error: unknown): boolean {
+  return error instanceof ServiceFault && error.errors[0]?.code === "memory";
 }
 
 export function createQueryMemoryFault(): ServiceFault {

@@ -4,13 +4,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { DatabaseConnections } from "../database.ts";
 import type { Connection } from "../duckdb.ts";
 import type { QueryRights } from "./guard.ts";
-import {
-  type CallerStatement,
-  DatabaseSuspect,
-  runQuery,
-  INTERRUPT_REPEAT_MS,
-  type QueryTimeLimit,
-} from "./query.ts";
+import { type CallerStatement, DatabaseSuspect, runQuery, INTERRUPT_REPEAT_MS } from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
@@ -58,10 +52,6 @@ export class ReadQueue {
   /** Answers that are taken in parts, beside the queries: their clients set the pace. */
   readonly streams: RowStreams;
   #streamsPaused: Promise<void> | undefined;
-  /** The query that runs, and the name it was given. */
-  #runningQuery:
-    | { readonly handle: string | undefined; readonly watch: QueryTimeLimit }
-    | undefined;
   readonly #clock: () => number;
 
   /**
@@ -84,36 +74,19 @@ export class ReadQueue {
   }
 
   /** An analyst's query. */
-  query(
-    statement: CallerStatement,
-    limits: QueryLimits,
-    asker: QueryRights,
-    handle?: string,
-  ): Promise<QueryResult> {
-    const onWatch = (watch: QueryTimeLimit) => (this.#runningQuery = { handle, watch });
+  query(statement: CallerStatement, limits: QueryLimits, asker: QueryRights): Promise<QueryResult> {
     return this.#queryQueue.run(async (use) => {
-      const connections = await this.#openConnections();
-      // A tenant's query reads temporary views: they end with their connection.
-      const own = asker.tenant === undefined ? undefined : await connections.openAnother();
+      const own = await (await this.#openConnections()).openAnother();
       try {
-        const context = { limits, asker, clock: this.#clock, onWatch };
-        return await runQuery(use(own ?? connections.reader), statement, context);
+        return await runQuery(use(own), statement, { limits, asker, clock: this.#clock });
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#reportDatabaseError(error);
         throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
       } finally {
-        this.#runningQuery = undefined;
-        own?.close();
+        own.close();
       }
     });
-  }
-
-  /** Interrupts the query that runs, where it has the handle. */
-  cancel(handle: string): boolean {
-    if (this.#runningQuery?.handle !== handle) return false;
-    this.#runningQuery.watch.cancel();
-    return true;
   }
 
   /** A read of the store itself, in line with the queries and without their limits. */

@@ -138,6 +138,20 @@ const TENANT_NAMESPACES_SQL = `SELECT namespace FROM ${CATALOG}.main.audit_rows
       FILTER (event LIKE 'namespace.%'),
     arg_min(tenant, position)) = $1::VARCHAR ORDER BY 1`;
 
+/**
+ * Statements that leave the tables behind the views out of what a connection lists: SHOW TABLES and
+ * information_schema look these functions up by name and find the macros first.
+ */
+export function buildCatalogSql(): string[] {
+  const names = Object.keys(VIEWS).map(quoteLiteral).join(", ");
+  const hide = (listing: string, condition: string) =>
+    `CREATE TEMP MACRO ${listing}() AS TABLE FROM system.main.${listing}() WHERE ${condition}`;
+  return [
+    hide("duckdb_tables", "false"),
+    hide("duckdb_columns", `internal OR table_name IN (${names})`),
+  ];
+}
+
 /** Describes every documented view. */
 export async function describeViews(connection: Connection): Promise<StoreDescription> {
   const [zone] = await connection.rows("SELECT current_setting('TimeZone')");

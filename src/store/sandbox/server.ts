@@ -7,10 +7,11 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { isMemoryLimited } from "../../platform/limited-process.ts";
 import { DatabaseConnections } from "../database.ts";
 import { DATABASE_FILE, WAL_FILE } from "../files.ts";
-import { ReadQueue } from "../query/read-queue.ts";
-import { STREAM_WORK_MS } from "../query/row-streams.ts";
+import { type QueryTimeLimit, runQuery } from "../query/query.ts";
+import { RowStreams, STREAM_WORK_MS } from "../query/row-streams.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { computeFreeBytes, prepareSpillDirectory } from "../spill.ts";
+import type { QueryResult } from "../store.ts";
 import { quoteLiteral } from "../view.ts";
 import type {
   MessageFromSandbox,
@@ -25,18 +26,23 @@ const MEBIBYTE = 1024 * 1024;
 const DATABASE_MEGABYTES_MIN = 512;
 
 type OpenCopyCall = Extract<SandboxCall, { name: "open" }>;
+type QueryCall = Extract<SandboxCall, { name: "query" }>;
+
+/** The store thread knows as of when the rows are. */
+const NO_CLOCK = () => 0;
 
 export class SandboxServer {
   readonly #send: (message: MessageFromSandbox) => void;
-  readonly #reads: ReadQueue;
+  readonly #streams: RowStreams;
+  /** Queries that run and have a name. */
+  readonly #running = new Map<string, QueryTimeLimit>();
   #connections: DatabaseConnections | undefined;
 
   constructor(send: (message: MessageFromSandbox) => void) {
     this.#send = send;
-    const opened = async () => this.#openedConnections;
+    const connect = async () => this.#openedConnections.openAnother();
     const suspect = (error: Error) => send({ kind: "broken", detail: error.message });
-    // The store thread knows as of when the rows are.
-    this.#reads = new ReadQueue(opened, suspect, () => 0);
+    this.#streams = new RowStreams(connect, suspect, NO_CLOCK);
   }
 
   /** Answers every call exactly once; never rejects. */
@@ -65,16 +71,28 @@ export class SandboxServer {
   }
 
   async #perform(call: SandboxCall): Promise<unknown> {
-    const { streams } = this.#reads;
+    const streams = this.#streams;
     if (call.name === "open") return this.#open(call);
     if (call.name === "add") return this.#addRows(call.parts);
-    if (call.name === "query") {
-      return this.#reads.query(call, call.limits, call.asker, call.handle);
-    }
-    if (call.name === "cancelQuery") return this.#reads.cancel(call.handle);
+    if (call.name === "query") return this.#query(call);
+    if (call.name === "cancelQuery") return this.#running.get(call.handle)?.cancel();
     if (call.name === "openStream") return streams.open(call, STREAM_WORK_MS, call.asker);
     if (call.name === "nextPart") return streams.next(call.stream);
     return streams.close(call.stream);
+  }
+
+  /** Several run at a time, each on a connection and a thread of its own. */
+  async #query({ sql, params, limits, asker, handle = "" }: QueryCall): Promise<QueryResult> {
+    const own = await this.#openedConnections.openAnother();
+    const onWatch = (watch: QueryTimeLimit) => {
+      if (handle !== "") this.#running.set(handle, watch);
+    };
+    try {
+      return await runQuery(own, { sql, params }, { limits, asker, clock: NO_CLOCK, onWatch });
+    } finally {
+      this.#running.delete(handle);
+      own.close();
+    }
   }
 
   async #open(opening: OpenCopyCall): Promise<void> {

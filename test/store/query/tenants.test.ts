@@ -241,7 +241,8 @@ test("every function of this DuckDB has been judged", async () => {
   const sql = `SELECT md5(string_agg(DISTINCT function_type || ' ' || function_name, ','
     ORDER BY function_type || ' ' || function_name)) FROM duckdb_functions()
     WHERE function_type IN ('scalar', 'macro', 'aggregate', 'table', 'table_macro')`;
-  expect((await store.query(sql, LIMITS)).rows).toEqual([[JUDGED]]);
+  // Of our own connection: a caller's has the macros that hide tables.
+  expect(await store.queryTrusted(sql)).toEqual([[JUDGED]]);
 });
 
 describe("ways out", () => {
