@@ -23,7 +23,9 @@ import { JournalFollower } from "../store/journal-follower.ts";
 import { serveStore } from "../store/thread.ts";
 import type { StoreThreadData } from "../store/options.ts";
 import type { MessageFromStore } from "../store/messages.ts";
+import { STREAMS_MAX } from "../store/query/row-streams.ts";
 import type { MessageFromSandbox } from "../store/sandbox/process.ts";
+import { SANDBOX_RUNNING_MAX } from "../store/sandbox/tenant-queue.ts";
 import { StoreDecisionLog } from "../store/decision-log.ts";
 
 interface StoreWorkerData extends StoreThreadData {
@@ -79,8 +81,8 @@ function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
 const MEBIBYTE = 1024 * 1024;
 /** For JavaScript: an answer is bounded, and so is a part of a stream. */
 const QUERY_HEAP_MEGABYTES = 256;
-/** One for the query, one for each stream, and those that read files. */
-const QUERY_THREADS = 8;
+/** One for each query and stream that may run at a time, and one that adds rows. */
+const QUERY_THREADS = SANDBOX_RUNNING_MAX + STREAMS_MAX + 1;
 
 function buildSandboxOptions({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
   const memoryBytes = queryMemoryMegabytes * MEBIBYTE;

@@ -50,6 +50,9 @@ export type MessageFromSandbox =
 /** The process exited during a call that did not cause it: the call can be retried. */
 export class ProcessLost extends Error {}
 
+/** It exited during several calls, any of which may have caused it. */
+export class SharedProcessLost extends ProcessLost {}
+
 /** Starts the process; messages go to the function given. */
 export type ProcessStarter = (onMessage: (message: MessageFromSandbox) => void) => LimitedProcess;
 
@@ -58,6 +61,8 @@ export interface LiableCaller {
   readonly tenant: string;
   /** Time that the fault names, in ms. */
   readonly limitMs: number;
+  /** False: should the process end by itself, the call is made again alone and answers for that run. Absent: true. */
+  readonly isAlone?: () => boolean;
 }
 
 interface SandboxCallContext {
@@ -137,6 +142,7 @@ export class SandboxProcess {
       const { liable } = context;
       const isAtFault = context === late || (isOwnEnd && callerCount === 1);
       if (liable === undefined || !(isAtFault || isOwnEnd)) return new ProcessLost(how);
+      if (!isAtFault && liable.isAlone?.() === false) return new SharedProcessLost(how);
       this.#onForcedEnd(liable.tenant);
       if (!isAtFault) return new ProcessLost(how);
       return context === late ? createQueryTimeoutFault(liable.limitMs) : createQueryMemoryFault();

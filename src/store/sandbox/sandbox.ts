@@ -6,12 +6,13 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { JournalFollower } from "../journal-follower.ts";
 import type { QueryProcessMetrics } from "../messages.ts";
 import type { QueryResult } from "../store.ts";
-import { isTimeoutAfter } from "../query/query.ts";
+import { isMemoryFault, isTimeoutAfter } from "../query/query.ts";
 import { STREAM_WORK_MS, type RowStreamHandle } from "../query/row-streams.ts";
 import {
   CancellableQueries,
   QUERY_TRIAL_MS,
   QueryBackoff,
+  QueryNeedsMemory,
   QueryTrialEnded,
   type QueryTurn,
   TenantQueryQueue,
@@ -21,6 +22,7 @@ import {
   type LiableCaller,
   ProcessLost,
   SandboxProcess,
+  SharedProcessLost,
   type ProcessStarter,
 } from "./process.ts";
 import { StreamTable } from "./stream-table.ts";
@@ -77,6 +79,8 @@ export class Sandbox {
   #process: SandboxProcess | undefined;
   #preparing: Promise<unknown> = Promise.resolve();
   #restarts = 0;
+  /** Queries in the process. */
+  #running = 0;
   #isClosing = false;
   #idleTimer: NodeJS.Timeout | undefined;
   #samplingTimer: NodeJS.Timeout | undefined;
@@ -102,12 +106,12 @@ export class Sandbox {
     const assertFree = () => this.#backoff.assertMayQuery(tenant, performance.now());
     assertFree();
     return this.#cancellableQueries.run(call.handle, (assertWanted) => {
-      const work = async ({ isTrial, begin }: QueryTurn) => {
+      const work = async ({ isTrial, isAlone, begin }: QueryTurn) => {
         assertFree();
         assertWanted();
         const given = isTrial ? limitToTrial(call) : call;
         // Killed only after its own limit: a trial ends where the query can be interrupted.
-        const liable = { tenant, limitMs: call.limits.timeoutMs };
+        const liable = { tenant, limitMs: call.limits.timeoutMs, isAlone };
         const { result, asOfMs } = await this.#runInProcess<QueryResult>(given, liable, () => {
           assertWanted();
           begin();
@@ -177,11 +181,21 @@ export class Sandbox {
         assertWanted();
         const startedAt = performance.now();
         const deadlineMs = liable.limitMs + GRACE_MS;
+        this.#running++;
         const result = await ready.process
           .call<T>(call, deadlineMs, liable)
-          .finally(() => this.#discardBroken(ready.process, liable.tenant));
+          .catch((error: unknown) => {
+            const isRefused = isMemoryFault(error) && !ready.process.hasEnded;
+            throw isRefused && liable.isAlone?.() === false ? new QueryNeedsMemory() : error;
+          })
+          .finally(() => {
+            this.#running--;
+            this.#discardBroken(ready.process, liable.tenant);
+          });
         return { result, ...ready, tookMs: performance.now() - startedAt };
       } catch (error) {
+        // The others may have taken it: all share what DuckDB and the process may have.
+        if (error instanceof SharedProcessLost) throw new QueryNeedsMemory();
         if (!(error instanceof ProcessLost)) throw error;
         if (this.#isClosing || attempt === ATTEMPTS_MAX) throw createSandboxUnavailableFault();
       } finally {
@@ -200,7 +214,9 @@ export class Sandbox {
   async #prepare(): Promise<PreparedProcess> {
     const asOfMs = await this.#options.settle();
     const process = await this.#ensureProcess();
-    const supply = await this.#copyTracker.exportMissingRows(this.#streams.openCount === 0);
+    const supply = await this.#copyTracker.exportMissingRows(
+      this.#streams.openCount + this.#running === 0,
+    );
     if (supply === undefined) {
       this.#copyTracker.invalidate();
       process.kill();

@@ -1,6 +1,7 @@
-// Fair queue of callers' queries: one runs at a time, and the next is of the tenant that used the fewest
-// seconds in the last minute. A query that begins while others wait gets a short trial first; one that does
-// not end within it waits again. The count for each tenant, the total and the wait are bounded.
+// Fair queue of callers' queries: some run at a time, of different tenants, and the next is of the tenant that
+// used the fewest seconds in the last minute. A query that begins while others wait, or in the last free place,
+// gets a short trial first; one that does not end within it waits again. So a place for short queries is free
+// within the time of a trial. The count for each tenant, the total and the wait are bounded.
 // Queries can be cancelled by name, and a tenant whose query forces the process to be killed, which also
 // ends other tenants' streams, backs off exponentially (5 s, doubling to 5 min).
 import { ServiceFault } from "../../contract/faults.ts";
@@ -9,9 +10,11 @@ import { createQueryCancelledFault } from "../query/query.ts";
 /** Queries of one tenant that run or wait, and of all. */
 export const SANDBOX_QUERIES_PER_TENANT_MAX = 8;
 export const SANDBOX_QUERIES_MAX = 64;
+/** Queries that run at a time, all of different tenants; the last of these places is for trials alone. */
+export const SANDBOX_RUNNING_MAX = 3;
 /** Longest wait for the turn. */
 const TURN_WAIT_MS_MAX = 30_000;
-/** Time over which a tenant's use of the lane counts. */
+/** Time over which a tenant's use counts. */
 const USE_WINDOW_MS = 60_000;
 /** First run of a query while others wait, in ms. */
 export const QUERY_TRIAL_MS = 1000;
@@ -19,20 +22,36 @@ export const QUERY_TRIAL_MS = 1000;
 /** Thrown by the work of a query whose trial was over before it was done. */
 export class QueryTrialEnded extends Error {}
 
+/** Thrown by the work of a query that failed for want of memory while it was not alone. */
+export class QueryNeedsMemory extends Error {}
+
 export interface QueryTurn {
   /** True while others wait: the work should throw QueryTrialEnded after QUERY_TRIAL_MS. */
   readonly isTrial: boolean;
+  /** False: another one ran or runs beside it, and the work may throw QueryNeedsMemory. */
+  readonly isAlone: () => boolean;
   /** The tenant's use counts from here on, not the start of the process before. */
   readonly begin: () => void;
 }
 
-interface LaneUse {
+/** `first`: with a trial where that is due; `whole`: with all its time; `alone`: beside trials only. */
+type RunKind = "first" | "whole" | "alone";
+
+interface Run {
+  readonly tenant: string;
+  /** Places that it takes of those for queries with all their time. */
+  places: number;
+  isShared: boolean;
+}
+
+interface QueryUse {
   readonly tenant: string;
   readonly untilMs: number;
   readonly tookMs: number;
 }
 
 interface QueuedQuery {
+  readonly kind: RunKind;
   readonly start: () => void;
   readonly refuse: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -41,18 +60,24 @@ interface QueuedQuery {
 export class TenantQueryQueue {
   /** Those that wait, by tenant; of tenants with equal use the first is next. */
   readonly #waiting = new Map<string, QueuedQuery[]>();
-  #isRunning = false;
+  readonly #runs = new Set<Run>();
   #closeError: Error | undefined;
   /** Queries of each tenant that run or wait, and of all. */
   readonly #counts = new Map<string, number>();
   #count = 0;
   /** Runs of the last minute, oldest first. */
-  #uses: LaneUse[] = [];
+  #uses: QueryUse[] = [];
+  readonly #runningMax: number;
   readonly #waitMsMax: number;
   readonly #now: () => number;
 
   /** `now`: ms of a clock that only goes forward. */
-  constructor(waitMsMax = TURN_WAIT_MS_MAX, now = () => performance.now()) {
+  constructor({
+    runningMax = SANDBOX_RUNNING_MAX,
+    waitMsMax = TURN_WAIT_MS_MAX,
+    now = () => performance.now(),
+  } = {}) {
+    this.#runningMax = runningMax;
     this.#waitMsMax = waitMsMax;
     this.#now = now;
   }
@@ -64,7 +89,7 @@ export class TenantQueryQueue {
 
   /**
    * Runs `work` when it is its turn; once more, without a trial, at its tenant's next turn where the first
-   * ended by QueryTrialEnded.
+   * ended by QueryTrialEnded, and a last time, beside trials only, where it ended by QueryNeedsMemory.
    * @param before runs first without blocking other queries; it counts as waiting.
    * @throws ServiceFault `rate_limited` when the tenant has too many in line, `overloaded` when all
    *   together have or the turn does not come in time; the error of `end`, and those of the work.
@@ -77,11 +102,14 @@ export class TenantQueryQueue {
     this.#admit(tenant);
     try {
       if (before !== undefined) await before();
-      try {
-        return await this.#runAtTurn(tenant, true, work);
-      } catch (error) {
-        if (!(error instanceof QueryTrialEnded)) throw error;
-        return await this.#runAtTurn(tenant, false, work);
+      for (let kind: RunKind = "first"; ;) {
+        try {
+          return await this.#runAtTurn(tenant, kind, work);
+        } catch (error) {
+          if (error instanceof QueryTrialEnded) kind = "whole";
+          else if (error instanceof QueryNeedsMemory) kind = "alone";
+          else throw error;
+        }
       }
     } finally {
       const left = (this.#counts.get(tenant) ?? 0) - 1;
@@ -104,23 +132,29 @@ export class TenantQueryQueue {
 
   async #runAtTurn<T>(
     tenant: string,
-    isFirst: boolean,
+    kind: RunKind,
     work: (turn: QueryTurn) => Promise<T>,
   ): Promise<T> {
-    await this.#waitForTurn(tenant);
+    const run = await this.#waitForTurn(tenant, kind);
+    // Those that came in the same moment wait by now, and one of them may take the place.
+    if (kind === "first" && this.#waiting.size > 0) {
+      run.places = 0;
+      this.#startWaiting();
+    }
     let beganMs = this.#now();
     const begin = () => void (beganMs = this.#now());
     try {
-      return await work({ isTrial: isFirst && this.#waiting.size > 0, begin });
+      const isAlone = () => kind === "alone" || !run.isShared;
+      return await work({ isTrial: run.places === 0, isAlone, begin });
     } finally {
       const untilMs = this.#now();
       this.#uses.push({ tenant, untilMs, tookMs: untilMs - beganMs });
-      this.#isRunning = false;
-      this.#startNext();
+      this.#runs.delete(run);
+      this.#startWaiting();
     }
   }
 
-  /** Use of the lane by each tenant in the last minute, in ms. */
+  /** Time used by each tenant in the last minute, in ms. */
   #computeUseByTenant(): Map<string, number> {
     const sinceMs = this.#now() - USE_WINDOW_MS;
     this.#uses = this.#uses.filter(({ untilMs }) => untilMs > sinceMs);
@@ -144,19 +178,17 @@ export class TenantQueryQueue {
     this.#count++;
   }
 
-  #waitForTurn(tenant: string): Promise<void> {
+  #waitForTurn(tenant: string, kind: RunKind): Promise<Run> {
     if (this.#closeError !== undefined) throw this.#closeError;
-    if (!this.#isRunning) {
-      this.#isRunning = true;
-      return Promise.resolve();
-    }
+    if (this.#mayRun(tenant, kind)) return Promise.resolve(this.#addRun(tenant, kind));
     return new Promise((resolve, reject) => {
       const late = () => {
         this.#removeWaiter(tenant, waiter);
         reject(createOverloadedFault("the query waited too long for its turn"));
       };
       const timer = setTimeout(late, this.#waitMsMax);
-      const waiter: QueuedQuery = { start: resolve, refuse: reject, timer };
+      const start = () => resolve(this.#addRun(tenant, kind));
+      const waiter: QueuedQuery = { kind, start, refuse: reject, timer };
       this.#waiting.set(tenant, [...(this.#waiting.get(tenant) ?? []), waiter]);
     });
   }
@@ -167,24 +199,60 @@ export class TenantQueryQueue {
     else this.#waiting.set(tenant, left);
   }
 
-  #startNext(): void {
-    if (this.#waiting.size === 0) return;
+  /** Places for queries with all their time. */
+  get #placesMax(): number {
+    return Math.max(1, this.#runningMax - 1);
+  }
+
+  get #freePlaces(): number {
+    return [...this.#runs].reduce((left, { places }) => left - places, this.#placesMax);
+  }
+
+  #mayRun(tenant: string, kind: RunKind): boolean {
+    if (this.#runs.size >= this.#runningMax) return false;
+    if ([...this.#runs].some((run) => run.tenant === tenant)) return false;
+    return kind === "first" || this.#freePlaces >= this.#countPlaces(kind);
+  }
+
+  /** A first run in the last free place takes none of those for queries with all their time. */
+  #countPlaces(kind: RunKind): number {
+    if (kind === "alone") return this.#placesMax;
+    return kind === "whole" ? 1 : Math.min(1, this.#freePlaces);
+  }
+
+  #addRun(tenant: string, kind: RunKind): Run {
+    const isShared = this.#runs.size > 0;
+    for (const other of this.#runs) other.isShared = true;
+    const run = { tenant, places: this.#countPlaces(kind), isShared };
+    this.#runs.add(run);
+    return run;
+  }
+
+  #startWaiting(): void {
+    while (this.#startNext());
+  }
+
+  /** False when none of those that wait may run. */
+  #startNext(): boolean {
     const useByTenant = this.#computeUseByTenant();
-    let tenant = "";
+    let next: [tenant: string, waiter: QueuedQuery] | undefined;
     let leastMs = Infinity;
-    for (const each of this.#waiting.keys()) {
-      const useMs = useByTenant.get(each) ?? 0;
-      if (useMs >= leastMs) continue;
-      tenant = each;
+    for (const [tenant, waiters] of this.#waiting) {
+      const waiter = waiters.find(({ kind }) => this.#mayRun(tenant, kind));
+      const useMs = useByTenant.get(tenant) ?? 0;
+      if (waiter === undefined || useMs >= leastMs) continue;
+      next = [tenant, waiter];
       leastMs = useMs;
     }
-    const [waiter, ...rest] = this.#waiting.get(tenant)!;
+    if (next === undefined) return false;
+    const [tenant, waiter] = next;
+    const rest = this.#waiting.get(tenant)!.filter((each) => each !== waiter);
     // Among tenants with equal use, its other queries come last.
     this.#waiting.delete(tenant);
     if (rest.length > 0) this.#waiting.set(tenant, rest);
-    this.#isRunning = true;
-    clearTimeout(waiter?.timer);
-    waiter?.start();
+    clearTimeout(waiter.timer);
+    waiter.start();
+    return true;
   }
 }
 

@@ -6,7 +6,9 @@ import {
   TenantQueryQueue,
   QUERY_TRIAL_MS,
   QueryBackoff,
+  QueryNeedsMemory,
   QueryTrialEnded,
+  type QueryTurn,
 } from "../../../src/store/sandbox/tenant-queue.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +16,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A line whose queries end one by one, as the test says. */
 function openLine() {
-  const line = new TenantQueryQueue(30_000);
+  const line = new TenantQueryQueue({ runningMax: 1, waitMsMax: 30_000 });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const ask = (tenant: string) => {
@@ -67,7 +69,7 @@ test("next is the tenant with the fewest seconds in the last minute", async () =
 });
 
 test("a query that begins while others wait is tried first, and waits again for its full time", async () => {
-  const line = new TenantQueryQueue(30_000);
+  const line = new TenantQueryQueue({ runningMax: 1, waitMsMax: 30_000 });
   const begun: string[] = [];
   const askLong = (tenant: string) =>
     line.run(tenant, async ({ isTrial }) => {
@@ -81,6 +83,77 @@ test("a query that begins while others wait is tried first, and waits again for 
   expect(await Promise.all(asked)).toEqual(["a", "b", "c"]);
   await quick;
   expect(begun).toEqual(["a tried", "b tried", "c tried", "quick", "a", "b", "c"]);
+});
+
+/** Queries that run side by side until the test ends them; names with a number share their tenant. */
+function openShared() {
+  const line = new TenantQueryQueue({ waitMsMax: 30_000 });
+  const begun: string[] = [];
+  const ends = new Map<string, (error?: Error) => Promise<void>>();
+  const turns = new Map<string, QueryTurn>();
+  const ask = async (name: string) => {
+    const asked = line.run(name.replace(/\d/, ""), (turn) => {
+      begun.push(turn.isTrial ? `${name} tried` : name);
+      turns.set(name, turn);
+      return new Promise<string>((resolve, reject) => {
+        ends.set(name, async (error) => {
+          if (error === undefined) resolve(name);
+          else reject(error);
+          await vi.advanceTimersByTimeAsync(0);
+        });
+      });
+    });
+    asked.catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(0);
+    return { asked };
+  };
+  const end = (name: string, error?: Error) => ends.get(name)!(error);
+  return { line, begun, turns, ask, end };
+}
+
+test("two long queries of different tenants run at once, and short ones beside them", async () => {
+  const { begun, ask, end } = openShared();
+  for (const name of ["a1", "b", "a2", "c", "d"]) await ask(name);
+  expect(begun).toEqual(["a1", "b", "c tried"]);
+  await end("c");
+  expect(begun.at(-1)).toBe("d tried");
+  await end("d", new QueryTrialEnded());
+  // Its time is over, and the places for whole runs are taken: that for trials stays free.
+  await ask("e");
+  expect(begun.slice(3)).toEqual(["d tried", "e tried"]);
+  await end("e");
+  await end("a1");
+  expect(begun.slice(5)).toEqual(["a2 tried", "d"]);
+});
+
+test("one tenant runs one query at a time, whatever is free", async () => {
+  const { begun, ask, end } = openShared();
+  await ask("a1");
+  await ask("a2");
+  expect(begun).toEqual(["a1"]);
+  await end("a1");
+  expect(begun).toEqual(["a1", "a2"]);
+});
+
+test("a query that found no memory beside another runs once more, beside trials only", async () => {
+  const { begun, turns, ask, end } = openShared();
+  await ask("a");
+  const { asked } = await ask("b");
+  expect([turns.get("a")!.isAlone(), turns.get("b")!.isAlone()]).toEqual([false, false]);
+  await end("b", new QueryNeedsMemory());
+  await ask("c");
+  await end("c");
+  expect(begun).toEqual(["a", "b", "c tried"]);
+  await end("a");
+  expect(begun.at(-1)).toBe("b");
+  expect(turns.get("b")!.isAlone()).toBe(true);
+  await ask("d");
+  expect(begun.at(-1)).toBe("d tried");
+  await end("d", new QueryTrialEnded());
+  expect(begun.at(-1)).toBe("d tried");
+  await end("b");
+  expect(await asked).toBe("b");
+  expect(begun.at(-1)).toBe("d");
 });
 
 test("a tenant's part and the whole line are bounded, and a place that is free is given again", async () => {
