@@ -22,6 +22,13 @@ export function printText(text: string): void {
   process.stdout.write(text);
 }
 
+/** A part of a result; resolves with whether anybody wants more, once there is room for it. */
+export function printPart(bytes: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    process.stdout.write(bytes, (error) => resolve(error === undefined || error === null));
+  });
+}
+
 /** A result for programs: exactly one JSON value on one line. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value));

@@ -1,12 +1,21 @@
 // `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
-// server.
+// server; lines come as they are read, without a bound, every other form whole.
 import type { QueryResult } from "../store/store.ts";
 import { PAID_VIEWS, type QueryFormat } from "../contract/views.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
 import { withStoreOnFiles } from "./file-store.ts";
-import { printNote, printJson, printText, printTable, type OutputFlags } from "./output.ts";
+import {
+  printNote,
+  printJson,
+  printPart,
+  printText,
+  printTable,
+  type OutputFlags,
+} from "./output.ts";
+import type { ServerClient } from "./server-client.ts";
+import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
 
 const QUERY_LIMITS = { rowsMax: 100_000, timeoutMs: 60_000 };
 
@@ -18,12 +27,20 @@ interface ServerRows {
   is_truncated: boolean;
 }
 
+interface QueryStatement {
+  readonly sql: string;
+  readonly params: readonly string[];
+}
+
 /** Prints the rows; notes on stderr when the answer was cut. */
 export async function runQuery(
   access: DataAccess,
-  { sql, params }: { readonly sql: string; readonly params: readonly string[] },
+  statement: QueryStatement,
   flags: OutputFlags & { format: QueryFormat },
 ): Promise<void> {
+  const { sql, params } = statement;
+  if (flags.json !== true && flags.format === "ndjson") return printLines(access, statement);
+  if (flags.json !== true && flags.format === "parquet") return printParquet(access, statement);
   const result = await runOnFilesOrServer<QueryRows>(
     access,
     (dataDir) =>
@@ -48,6 +65,61 @@ export async function runQuery(
     printTable(names, result.rows);
   }
   if (result.isTruncated) printNote(`only the first ${result.rows.length} rows`);
+}
+
+/** Longest life of a stream of the service. */
+const STREAM_MS_MAX = 15 * 60_000;
+
+function printLines(access: DataAccess, { sql, params }: QueryStatement): Promise<void> {
+  return runOnFilesOrServer(
+    access,
+    (dataDir) =>
+      withStoreOnFiles(dataDir, mentionsCurrentScores(sql), async (store) => {
+        const rows = await store.openStream(sql, undefined, { params });
+        let isWanted = true;
+        for (let part = await rows.next(); part !== undefined && isWanted; part = await rows.next())
+          isWanted = await printPart(part);
+        rows.cancel();
+      }),
+    async (client) => {
+      const { body } = await openAnswer(client, { sql, params }, "application/x-ndjson");
+      try {
+        for await (const part of body!) if (!(await printPart(part))) break;
+      } catch (error) {
+        throw new CommandFailure(`the rows ended before the last one: ${(error as Error).message}`);
+      }
+    },
+  );
+}
+
+/** @throws CommandFailure when the file would go to a terminal. */
+async function printParquet(access: DataAccess, { sql, params }: QueryStatement): Promise<void> {
+  if (process.stdout.isTTY) {
+    throw new CommandFailure("Parquet is no text: put it into a file by `> FILE`", EXIT_USAGE);
+  }
+  const { bytes, isTruncated } = await runOnFilesOrServer(
+    access,
+    (dataDir) =>
+      withStoreOnFiles(dataDir, mentionsCurrentScores(sql), async (store) => {
+        const options = { params, form: "parquet" } as const;
+        const result = await store.query(sql, QUERY_LIMITS, undefined, options);
+        return { bytes: result.parquet!, isTruncated: result.isTruncated };
+      }),
+    async (client) => {
+      const answer = await openAnswer(client, { sql, params }, "application/vnd.apache.parquet");
+      const isTruncated = answer.headers.get("x-is-truncated") === "true";
+      return { bytes: new Uint8Array(await answer.arrayBuffer()), isTruncated };
+    },
+  );
+  await printPart(bytes);
+  if (isTruncated) printNote("only the first rows: `--format ndjson` has no bound");
+}
+
+function openAnswer(client: ServerClient, statement: QueryStatement, accept: string) {
+  const body = JSON.stringify(statement);
+  const contentType = "application/json";
+  const timeoutMs = STREAM_MS_MAX;
+  return client.open({ method: "POST", path: "/v1/query", body, contentType, accept, timeoutMs });
 }
 
 /** Whether the query may look at current scores, for which the files have to be replayed. */

@@ -13,6 +13,9 @@ export interface ServerRequest {
   readonly path: string;
   readonly contentType?: string;
   readonly body?: string;
+  readonly accept?: string;
+  /** Longest time for the whole answer; a minute where it is left out. */
+  readonly timeoutMs?: number;
 }
 
 /** One server and the key to talk to it. */
@@ -38,25 +41,27 @@ export class ServerClient {
    * @throws CommandFailure for every other answer.
    */
   async send(request: ServerRequest): Promise<string> {
-    return (await this.#fetch(request)).text();
+    return (await this.open(request)).text();
   }
 
   /** The same for a file. */
   async fetchBytes(path: string): Promise<Uint8Array> {
-    const response = await this.#fetch({ method: "GET", path });
+    const response = await this.open({ method: "GET", path });
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  async #fetch(request: ServerRequest): Promise<Response> {
+  /** The same for an answer that the caller reads, and whose headers. */
+  async open(request: ServerRequest): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#key}` };
     if (request.body !== undefined) headers["content-type"] = request.contentType!;
+    if (request.accept !== undefined) headers["accept"] = request.accept;
     let response: Response;
     try {
       response = await this.#address.fetch(this.#address.base + request.path, {
         method: request.method,
         headers,
         body: request.body ?? null,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS),
       });
     } catch (error) {
       const cause = (error as Error).cause ?? error;

@@ -71,7 +71,7 @@ export const EXPORT_DAYS = ["recorded", "settled"] as const;
 export type ExportDay = (typeof EXPORT_DAYS)[number];
 
 /** Formats in which `trustrank query` prints rows. */
-export const QUERY_FORMATS = ["table", "csv", "json"] as const;
+export const QUERY_FORMATS = ["table", "csv", "json", "ndjson", "parquet"] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
 
 /** Formats in which `trustrank usage` gives rows; Parquet to a file only. */

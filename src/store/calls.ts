@@ -1,4 +1,5 @@
 // Handlers of calls to the store thread: which service answers each, and which rows must be fresh first.
+import { join } from "node:path";
 import { PAID_VIEWS } from "../contract/views.ts";
 import type { StoreDecisionLog } from "./decision-log.ts";
 import { readAgentDirectory } from "./directory.ts";
@@ -16,6 +17,9 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 /** Different notes of older versions given out at once. */
 const UNJOURNALED_NOTES_MAX = 200;
 
+/** Name of an answer's file: a command's queries run one after another. */
+const ANSWER_FILE = "answer.parquet";
+
 /** Whether a call carries SQL of a caller, or takes parts of its answer. */
 export function isCallerCall(call: StoreCall): call is CallerCall {
   return ["query", "cancelQuery", "openStream", "nextPart", "closeStream"].includes(call.name);
@@ -24,7 +28,7 @@ export function isCallerCall(call: StoreCall): call is CallerCall {
 /** Runs callers' SQL in the sandbox; without one, for an operator's command, in the store itself. */
 export async function runCallerCall(
   call: CallerCall,
-  { readQueue }: JournalFollower,
+  { readQueue, exportDirectory }: JournalFollower,
   sandbox: Sandbox | undefined,
   freshen: () => Promise<void>,
 ): Promise<unknown> {
@@ -36,7 +40,10 @@ export async function runCallerCall(
     return call.name === "query" ? sandbox.query(call) : sandbox.openStream(call);
   }
   await freshen();
-  if (call.name === "query") return readQueue.query(call, call.limits, call.asker);
+  if (call.name === "query") {
+    const path = call.form === "parquet" ? join(exportDirectory, ANSWER_FILE) : undefined;
+    return readQueue.query(call, call.limits, call.asker, path);
+  }
   return readQueue.streams.open(call, STREAM_WORK_MS, call.asker);
 }
 

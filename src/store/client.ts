@@ -154,10 +154,10 @@ class StoreClient implements OpenStore {
     sql: string,
     limits: QueryLimits,
     tenant?: string,
-    { withheld = [], params, handle }: QueryOptions = {},
+    { withheld = [], params, handle, form }: QueryOptions = {},
   ): Promise<QueryResult> {
     const asker = { tenant, withheld };
-    return this.#callForCaller({ name: "query", sql, params, limits, asker, handle });
+    return this.#callForCaller({ name: "query", sql, params, limits, asker, handle, form });
   }
 
   cancelQuery(handle: string): Promise<boolean> {
@@ -167,7 +167,7 @@ class StoreClient implements OpenStore {
   async openStream(
     sql: string,
     tenant?: string,
-    { withheld = [], params }: Omit<QueryOptions, "handle"> = {},
+    { withheld = [], params }: Omit<QueryOptions, "handle" | "form"> = {},
   ): Promise<StreamedRows> {
     const asked = { name: "openStream", sql, params, asker: { tenant, withheld } } as const;
     const opened = await this.#callForCaller<RowStreamHandle>(asked);

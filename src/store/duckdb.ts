@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import type * as DuckDB from "@duckdb/node-api";
 import type { QueryParameter } from "../contract/schemas/service.ts";
 import { formatDuration, formatUtcTimestamp, LocalTimeFormatter } from "./local-time.ts";
+import type { QueryColumn } from "./store.ts";
 import { quoteLiteral } from "./view.ts";
 
 // Required, not imported: to learn the names that this package exports, `import` scans its 180 files
@@ -39,16 +40,18 @@ export type RowAppender = Pick<
   | "endRow"
 > & { appendInstant(epochMs: number): void; appendTexts(values: readonly string[]): void };
 
-interface StreamColumn {
-  name: string;
-  type: string;
+/** Rows of an answer as DuckDB holds them. */
+export interface RowChunk {
+  /** Turns them into values here; called once. */
+  readonly rows: () => RowValues[];
+  readonly native: DuckDB.DuckDBDataChunk;
 }
 
 /** A statement's answer, pulled in parts: a huge one is never held whole. */
 export interface RowStream {
-  columns: StreamColumn[];
-  /** The next rows, or undefined at the end. `rows`, called once, turns them into values here. */
-  next(): Promise<{ rows: () => RowValues[] } | undefined>;
+  columns: QueryColumn[];
+  /** The next rows, or undefined at the end. */
+  next(): Promise<RowChunk | undefined>;
   /** Must be called; the connection serves no other statement before. */
   close(): void;
 }
@@ -67,6 +70,8 @@ export interface Connection {
     columns: readonly (readonly (string | number | null)[])[],
     count: number,
   ): Promise<void>;
+  /** Appends the first `rowsMax` rows of an answer to a table of its columns. */
+  appendChunks(table: string, chunks: readonly RowChunk[], rowsMax: number): Promise<void>;
   /**
    * Prepares exactly one reading statement and starts it, inside the open transaction.
    * @throws StatementRefused when the text is anything else, ParameterCountMismatch.
@@ -221,6 +226,21 @@ class DuckConnection implements Connection {
     }
   }
 
+  async appendChunks(table: string, chunks: readonly RowChunk[], rowsMax: number): Promise<void> {
+    const appender = await this.#connection.createAppender(table);
+    let left = rowsMax;
+    try {
+      for (const { native } of chunks) {
+        if (native.rowCount > left) native.rowCount = left;
+        left -= native.rowCount;
+        appender.appendDataChunk(native);
+      }
+      appender.flushSync();
+    } finally {
+      appender.closeSync();
+    }
+  }
+
   async stream(
     sql: string,
     parameters: readonly QueryParameter[],
@@ -328,7 +348,7 @@ function openRowStream(
         await atEnd();
         return undefined;
       }
-      return { rows: () => chunk.convertRows(converter) };
+      return { rows: () => chunk.convertRows(converter), native: chunk };
     },
     close,
   };

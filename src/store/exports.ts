@@ -8,7 +8,7 @@ import type { JournalFollower } from "./journal-follower.ts";
 import { buildViewQuery } from "./query/views.ts";
 import type { ExportOptions, SnapshotPosition, StoreDescription } from "./store.ts";
 import { type Connection, type DuckDatabase, openDatabase } from "./duckdb.ts";
-import { quoteLiteral } from "./view.ts";
+import { quoteIdentifier, quoteLiteral } from "./view.ts";
 import { moveDurably } from "../platform/files.ts";
 
 /** The column that gives a row's day; views without one are exported whole. */
@@ -83,8 +83,6 @@ function buildSinceCondition(column: string, sinceMs: number): string {
 
 const MEMORY_MEGABYTES = 512;
 const REPLICA_FILE = "trustrank.duckdb";
-
-const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
  * Writes `trustrank.duckdb` from the Parquet files below `directory`, of which each view has a folder.

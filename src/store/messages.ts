@@ -9,6 +9,7 @@ import type { QueryRights } from "./query/guard.ts";
 import type {
   AgentDirectoryRequest,
   ExportOptions,
+  QueryForm,
   QueryLimits,
   StoreEvents,
   UsageRange,
@@ -23,6 +24,7 @@ export type StoreCall =
       limits: QueryLimits;
       asker: QueryRights;
       handle?: string | undefined;
+      form?: QueryForm | undefined;
     }
   | { name: "cancelQuery"; handle: string }
   | {

@@ -20,11 +20,16 @@ export interface QueryLimits {
   timeoutMs: number;
 }
 
+/** Form of an answer. */
+export type QueryForm = "rows" | "parquet";
+
 export interface QueryOptions {
   /** Views that the caller may not read; absent: none. */
   readonly withheld?: readonly string[] | undefined;
   /** Values of the statement's parameters, in their order; absent: it has none. */
   readonly params?: readonly QueryParameter[] | undefined;
+  /** Rows by default. `parquet`: the file of them in `parquet` of the result. A stream has lines alone. */
+  readonly form?: QueryForm | undefined;
   /** Name by which `cancelQuery` ends the query; used by one query at a time. A stream has none. */
   readonly handle?: string | undefined;
 }
@@ -47,6 +52,8 @@ export interface QueryColumn {
 export interface QueryResult {
   columns: QueryColumn[];
   rows: unknown[][];
+  /** The same rows as a Parquet file, with types of its own; then `rows` is empty. */
+  parquet?: Uint8Array | undefined;
   /** True when rowsMax cut the answer. */
   isTruncated: boolean;
   elapsedMs: number;
@@ -196,7 +203,7 @@ export interface Store {
   openStream(
     sql: string,
     tenant?: string,
-    options?: Omit<QueryOptions, "handle">,
+    options?: Omit<QueryOptions, "handle" | "form">,
   ): Promise<StreamedRows>;
   /** Lists of agents and outcomes, and one agent's days. */
   readonly agentDirectory: AgentDirectory;

@@ -94,3 +94,8 @@ export const LOCAL_TIME_COMMENT = "in local time; the zone is TRUSTRANK_TIME_ZON
 export function quoteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
+
+/** A name as SQL writes it. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

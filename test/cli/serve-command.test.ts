@@ -142,9 +142,22 @@ describe("a service", () => {
       .toBe("subject,total\nagent://a/x,11\n");
     expect((await ask("table")).stdout).toMatch(/^subject +total\n-+ +-+\nagent:\/\/a\/x +11\n$/);
     expect(JSON.parse((await ask("json")).stdout)).toEqual([{ subject: "agent://a/x", total: 11 }]);
-    const bad = await runCommand(["query", "DROP TABLE outcomes", ...at, "--key", key]);
-    expect(bad.code).toBe(1);
-    expect(bad.stderr).toContain("query_rejected");
+    expect((await ask("ndjson")).stdout).toBe('{"subject":"agent://a/x","total":11}\n');
+    expect((await ask("parquet")).stdout).toMatch(/^PAR1[^]*PAR1$/);
+    for (const format of ["table", "ndjson", "parquet"]) {
+      const drop = ["query", "DROP TABLE outcomes", "--format", format];
+      const bad = await runCommand([...drop, ...at, "--key", key]);
+      expect([bad.code, bad.stdout]).toEqual([1, ""]);
+      expect(bad.stderr).toContain("query_rejected");
+    }
+  });
+
+  it("cuts no lines where other forms are cut, and says so of those", async () => {
+    const ask = (format: string) =>
+      runCommand(["query", "FROM range(10001)", "--format", format, ...at, "--key", key]);
+    expect((await ask("ndjson")).stdout.split("\n")).toHaveLength(10_002);
+    expect((await ask("parquet")).stderr).toContain("only the first rows");
+    expect((await ask("csv")).stderr).toContain("only the first 10000 rows");
   });
 
   it("writes the same CSV over HTTP and on the command line, NULL apart from no text", async () => {
@@ -171,6 +184,10 @@ describe("a service", () => {
     const sql = "SELECT count(*) AS n FROM outcomes";
     const counted = await runCommand(["query", sql, "--format", "json", ...at]);
     expect(JSON.parse(counted.stdout)).toEqual([{ n: SAMPLE_COUNT + 2 }]);
+    const lines = await runCommand(["query", sql, "--format", "ndjson", ...at]);
+    expect(lines.stdout).toBe(`{"n":${SAMPLE_COUNT + 2}}\n`);
+    const parquet = await runCommand(["query", sql, "--format", "parquet", ...at]);
+    expect(parquet.stdout).toMatch(/^PAR1[^]*PAR1$/);
     const again = await runCommand(["import", file, "--json", ...at]);
     expect(JSON.parse(again.stdout)).toMatchObject({ accepted: 0, duplicates: 2 });
     const checked = await runCommand(["doctor", "--json", ...at]);

@@ -36,6 +36,9 @@ export class RowStore implements Store {
     return [];
   }
 
+  /** Whether answers say that rows were cut. */
+  isCut = false;
+
   /** Of the last query that was given one. */
   handle: string | undefined;
 
@@ -43,7 +46,7 @@ export class RowStore implements Store {
     sql: string,
     _limits?: unknown,
     tenant?: string,
-    { withheld = [], params, handle }: QueryOptions = {},
+    { withheld = [], params, handle, form }: QueryOptions = {},
   ) {
     this.params = params;
     this.handle = handle;
@@ -63,7 +66,8 @@ export class RowStore implements Store {
         ["agent://otc/1", 3],
         ['with "quotes", commas', null],
       ],
-      isTruncated: false,
+      ...(form === "parquet" && { rows: [], parquet: new TextEncoder().encode("PAR1") }),
+      isTruncated: this.isCut,
       elapsedMs: 1.5,
       asOf: { position: 7, timeMs: READ_MS },
     };

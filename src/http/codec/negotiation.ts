@@ -8,6 +8,15 @@ export type WireFormat = "json" | "msgpack";
 
 export const MEDIA_TYPES = { json: "application/json", msgpack: "application/msgpack" } as const;
 
+/** Types of an answer of SQL; of those that a wildcard stands for the first. */
+export const QUERY_MEDIA_TYPES = {
+  ...MEDIA_TYPES,
+  csv: "text/csv",
+  parquet: "application/vnd.apache.parquet",
+  ndjson: "application/x-ndjson",
+} as const;
+export type QueryFormat = keyof typeof QUERY_MEDIA_TYPES;
+
 /** Pages for people: of the routes that have one. */
 export const HTML_MEDIA_TYPE = "text/html";
 
@@ -67,18 +76,35 @@ export function assertNdjson(contentType: string | undefined): void {
 export function negotiateReplyFormat(accept: string | undefined): WireFormat {
   if (accept === undefined || accept === "*/*" || accept === MEDIA_TYPES.json) return "json";
   if (accept === MEDIA_TYPES.msgpack) return "msgpack";
+  return selectFormat(accept, MEDIA_TYPES);
+}
+
+/**
+ * The same for an answer of SQL. Lines are taken wherever they are named: they alone have no bound.
+ * @throws ServiceFault `not_acceptable`, with the types that there are.
+ */
+export function negotiateQueryFormat(accept: string | undefined): QueryFormat {
+  if (wantsNdjson(accept)) return "ndjson";
+  return accept === undefined ? "json" : selectFormat(accept, QUERY_MEDIA_TYPES);
+}
+
+function selectFormat<Format extends string>(
+  accept: string,
+  types: Readonly<Record<Format, string>>,
+): Format {
+  const formats = Object.keys(types) as Format[];
   // An empty list asks for nothing in particular (RFC 9110 §5.6.1).
-  if (accept.trim() === "") return "json";
+  if (accept.trim() === "") return formats[0]!;
   if (accept.length > ACCEPT_LENGTH_MAX) {
     throw new ServiceFault("not_acceptable", "header `accept` is too long");
   }
   const negotiator = new Negotiator({ headers: { accept: formatWeightedRanges(accept) } });
-  const type = negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack]);
-  if (type === undefined) {
-    const detail = "answers are `application/json` or `application/msgpack`";
-    throw new ServiceFault("not_acceptable", detail);
-  }
-  return type === MEDIA_TYPES.json ? "json" : "msgpack";
+  const type = negotiator.mediaType(formats.map((format) => types[format]));
+  const format = formats.find((each) => types[each] === type);
+  if (format !== undefined) return format;
+  const named = formats.map((each) => `\`${types[each]}\``);
+  const detail = `answers are ${named.slice(0, -1).join(", ")} or ${named.at(-1)}`;
+  throw new ServiceFault("not_acceptable", detail);
 }
 
 /** Whether `Accept` asks for a page for people before it asks for data. */

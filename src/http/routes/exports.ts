@@ -6,13 +6,14 @@ import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS, PAID_VIEWS } from "../../contra
 import type { ExportView } from "../../contract/views.ts";
 import type { ExportOptions } from "../../store/store.ts";
 import { assertQuotaLeft, countRequestRead, listWithheldViews } from "../access/paid-reads.ts";
+import { QUERY_MEDIA_TYPES } from "../codec/negotiation.ts";
 import { buildBodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { readSinceMs, selectVisibleTenant } from "./decisions.ts";
 
-const PARQUET = "application/vnd.apache.parquet";
+const PARQUET = QUERY_MEDIA_TYPES.parquet;
 /** A day of a busy service is some hundred megabytes of rows. */
 const DEADLINE_MS = 60_000;
 

@@ -5,9 +5,10 @@ import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseJournalPosition } from "../../contract/parse/parameters.ts";
 import { parseQueryRequest } from "../../contract/parse/requests.ts";
 import { formatCsv } from "../../platform/csv.ts";
-import type { SnapshotPosition } from "../../store/store.ts";
+import type { QueryResult, SnapshotPosition } from "../../store/store.ts";
 import { runPaidQuery } from "../access/paid-reads.ts";
-import { negotiateReplyFormat, wantsNdjson } from "../codec/negotiation.ts";
+import { negotiateQueryFormat, QUERY_MEDIA_TYPES, type QueryFormat } from "../codec/negotiation.ts";
+import { buildBodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -20,7 +21,7 @@ const POSITION_WAIT_MS = 5_000;
 const QUERY_DEADLINE_MS = 20_000;
 /** The same for a stream, whose first rows may take all of its 60 s. */
 const STREAM_DEADLINE_MS = 75_000;
-const NDJSON = "application/x-ndjson";
+const { csv: CSV, parquet: PARQUET, ndjson: NDJSON } = QUERY_MEDIA_TYPES;
 
 export const QUERY_ROUTES: readonly Route[] = [
   {
@@ -29,7 +30,8 @@ export const QUERY_ROUTES: readonly Route[] = [
     path: "/v1/query",
     summary:
       "One read-only SELECT over the tenant's rows, for an administrator over all; " +
-      "with `Accept: application/x-ndjson` a stream of any length. Over a view of current scores a paid read",
+      "`Accept` names the form: JSON, CSV, Parquet, or `application/x-ndjson`, a stream of any length. " +
+      "Over a view of current scores a paid read",
     access: "analytics:read",
     isPaidRead: "by_view",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
@@ -38,9 +40,10 @@ export const QUERY_ROUTES: readonly Route[] = [
     },
     responses: {
       200: {
-        description: "Columns and rows, CSV (`format`), or a line for each row (`Accept`)",
+        description:
+          "Columns and rows, CSV, a Parquet file, or a line for each row, as `Accept` says",
         schema: "QueryResult",
-        mediaType: ["text/csv", NDJSON],
+        mediaType: [CSV, PARQUET, NDJSON],
         headers: ["X-As-Of-Position", "X-As-Of-Time", "X-Is-Truncated"],
       },
     },
@@ -73,14 +76,14 @@ export const QUERY_ROUTES: readonly Route[] = [
 
 async function handleQuery(exchange: Exchange): Promise<Reply> {
   const { store } = exchange.services;
-  const isStreamed = wantsNdjson(exchange.head.accept);
-  if (!isStreamed) exchange.replyFormat = negotiateReplyFormat(exchange.head.accept);
+  const accepted = negotiateQueryFormat(exchange.head.accept);
+  if (accepted === "msgpack") exchange.replyFormat = accepted;
   const { sql, params, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = exchange.query.get("min_position");
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const tenant = selectVisibleTenant(exchange);
-  if (isStreamed) {
+  if (accepted === "ndjson") {
     const rows = await runPaidQuery(exchange, (withheld) =>
       store.openStream(sql, tenant, { withheld, params }),
     );
@@ -88,14 +91,22 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
     return { status: 200, headers, body: "", stream: rows };
   }
   const handle = id === undefined ? undefined : formatQueryHandle(exchange, id);
-  const { columns, rows, isTruncated, elapsedMs, asOf } = await runPaidQuery(exchange, (withheld) =>
-    store.query(sql, QUERY_LIMITS, tenant, { withheld, params, handle }),
+  const form = accepted === "parquet" ? "parquet" : "rows";
+  const result = await runPaidQuery(exchange, (withheld) =>
+    store.query(sql, QUERY_LIMITS, tenant, { withheld, params, handle, form }),
   );
-  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
+  return buildQueryReply(exchange, result, form === "rows" && format === "csv" ? "csv" : accepted);
+}
+
+function buildQueryReply(exchange: Exchange, result: QueryResult, format: QueryFormat): Reply {
+  const { columns, rows, parquet, isTruncated, elapsedMs, asOf } = result;
+  const headers = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
+  const isCutHeader = ["X-Is-Truncated", String(isTruncated)];
+  exchange.extraHeaders = format === "csv" || parquet ? [...headers, ...isCutHeader] : headers;
+  if (parquet) return buildBodyReply(200, PARQUET, Buffer.from(parquet), exchange.echoedId);
   if (format === "csv") {
-    exchange.extraHeaders = [...exchange.extraHeaders, "X-Is-Truncated", String(isTruncated)];
     const names = columns.map((column) => column.name);
-    return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
+    return exchange.text(200, `${CSV}; charset=utf-8`, formatCsv(names, rows, "\r\n"));
   }
   return exchange.document(200, {
     columns,

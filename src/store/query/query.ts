@@ -6,6 +6,7 @@ import {
   type Connection,
   ParameterCountMismatch,
   readNumber,
+  type RowChunk,
   type RowStream,
   StatementRefused,
 } from "../duckdb.ts";
@@ -16,6 +17,7 @@ import {
   createQueryRejection,
 } from "./guard.ts";
 import { createOpenPivotRejection, fillPivotValues, findPivotsWithoutValues } from "./pivot.ts";
+import { encodeParquet } from "./parquet.ts";
 import type { SnapshotPosition, QueryLimits, QueryResult } from "../store.ts";
 import { buildCatalogSql, readTenantScope, buildTenantViewSql } from "./views.ts";
 
@@ -39,6 +41,8 @@ export interface QueryContext {
   readonly asker: QueryRights;
   /** Epoch ms. */
   readonly clock: () => number;
+  /** File that the answer is made in where it is to be Parquet; absent: it is rows. */
+  readonly parquetPath?: string | undefined;
   /** Called with what can interrupt the query, before it begins. */
   readonly onWatch?: (watch: QueryTimeLimit) => void;
 }
@@ -51,7 +55,7 @@ export interface QueryContext {
 export async function runQuery(
   connection: Connection,
   statement: CallerStatement,
-  { limits, asker, clock, onWatch }: QueryContext,
+  { limits, asker, clock, parquetPath, onWatch }: QueryContext,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new QueryTimeLimit(connection, limits.timeoutMs);
@@ -65,9 +69,21 @@ export async function runQuery(
         clock,
       );
       budget.reset(RESULT_TEXT_MAX);
-      const { rows, isTruncated } = await readRows(stream, limits.rowsMax, watch);
+      const { rowsMax } = limits;
+      const isParquet = parquetPath !== undefined;
+      const { chunks, ...rest } = await readRows(stream, watch, {
+        rowsMax,
+        keepsChunks: isParquet,
+      });
+      const { columns } = stream;
+      let parquet: Uint8Array | undefined;
+      if (isParquet) {
+        await connection.run("ROLLBACK");
+        parquet = await encodeParquet(connection, { columns, chunks, rowsMax }, parquetPath);
+        rest.rows = [];
+      }
       const elapsedMs = performance.now() - startedAt;
-      return { columns: stream.columns, rows, isTruncated, elapsedMs, asOf };
+      return { columns, ...rest, elapsedMs, asOf, ...(parquet && { parquet }) };
     });
   } catch (error) {
     throw convertQueryError(error, watch, limits.timeoutMs);
@@ -153,17 +169,19 @@ class TextBudget {
 
 async function readRows(
   stream: RowStream,
-  rowsMax: number,
   watch: QueryTimeLimit,
-): Promise<{ rows: unknown[][]; isTruncated: boolean }> {
+  { rowsMax, keepsChunks }: { readonly rowsMax: number; readonly keepsChunks: boolean },
+): Promise<{ rows: unknown[][]; chunks: RowChunk[]; isTruncated: boolean }> {
   const rows: unknown[][] = [];
+  const chunks: RowChunk[] = [];
   try {
     for (;;) {
       const chunk = await stream.next();
       if (watch.isInterrupted) throw new Error("INTERRUPT Error: Interrupted!");
-      if (chunk === undefined) return { rows, isTruncated: false };
+      if (chunk === undefined) return { rows, chunks, isTruncated: false };
+      if (keepsChunks) chunks.push(chunk);
       for (const row of chunk.rows()) {
-        if (rows.length === rowsMax) return { rows, isTruncated: true };
+        if (rows.length === rowsMax) return { rows, chunks, isTruncated: true };
         rows.push(row);
       }
     }

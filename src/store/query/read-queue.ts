@@ -73,12 +73,18 @@ export class ReadQueue {
     this.streams = new RowStreams(connect, suspect, clock);
   }
 
-  /** An analyst's query. */
-  query(statement: CallerStatement, limits: QueryLimits, asker: QueryRights): Promise<QueryResult> {
+  /** An analyst's query; `parquetPath` as in QueryContext. */
+  query(
+    statement: CallerStatement,
+    limits: QueryLimits,
+    asker: QueryRights,
+    parquetPath?: string,
+  ): Promise<QueryResult> {
     return this.#queryQueue.run(async (use) => {
       const own = await (await this.#openConnections()).openAnother();
       try {
-        return await runQuery(use(own), statement, { limits, asker, clock: this.#clock });
+        const context = { limits, asker, clock: this.#clock, parquetPath };
+        return await runQuery(use(own), statement, context);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#reportDatabaseError(error);

@@ -5,6 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Connection } from "../duckdb.ts";
 import type { SnapshotPosition, QueryColumn } from "../store.ts";
 import type { QueryRights } from "./guard.ts";
+import { numberColumnNames } from "./parquet.ts";
 import {
   type CallerStatement,
   DatabaseSuspect,
@@ -233,15 +234,11 @@ export function createStreamEndedFault(): ServiceFault {
   return new ServiceFault("store_unavailable", "the stream has ended before its last row");
 }
 
-/** Text before each value of a line. Columns of one name are numbered: all of them are kept. */
+/** Text before each value of a line. */
 function buildLinePrefixes(columns: readonly QueryColumn[]): string[] {
-  const seen = new Map<string, number>();
-  return columns.map(({ name }, index) => {
-    const count = seen.get(name) ?? 0;
-    seen.set(name, count + 1);
-    const own = count === 0 ? name : `${name}_${count}`;
-    return `${index === 0 ? "{" : ","}${JSON.stringify(own)}:`;
-  });
+  return numberColumnNames(columns).map(
+    (name, index) => `${index === 0 ? "{" : ","}${JSON.stringify(name)}:`,
+  );
 }
 
 function formatStreamLine(starts: readonly string[], row: readonly unknown[]): string {

@@ -37,6 +37,9 @@ export class SandboxServer {
   /** Queries that run and have a name. */
   readonly #running = new Map<string, QueryTimeLimit>();
   #connections: DatabaseConnections | undefined;
+  /** Of files that are made of answers. */
+  #answersDirectory = "";
+  #answerCount = 0;
 
   constructor(send: (message: MessageFromSandbox) => void) {
     this.#send = send;
@@ -82,17 +85,23 @@ export class SandboxServer {
   }
 
   /** Several run at a time, each on a connection and a thread of its own. */
-  async #query({ sql, params, limits, asker, handle = "" }: QueryCall): Promise<QueryResult> {
+  async #query({ handle = "", form, ...call }: QueryCall): Promise<QueryResult> {
     const own = await this.#openedConnections.openAnother();
     const onWatch = (watch: QueryTimeLimit) => {
       if (handle !== "") this.#running.set(handle, watch);
     };
     try {
-      return await runQuery(own, { sql, params }, { limits, asker, clock: NO_CLOCK, onWatch });
+      const { limits, asker } = call;
+      const parquetPath = form === "parquet" ? this.#nameAnswerFile() : undefined;
+      return await runQuery(own, call, { limits, asker, clock: NO_CLOCK, parquetPath, onWatch });
     } finally {
       this.#running.delete(handle);
       own.close();
     }
+  }
+
+  #nameAnswerFile(): string {
+    return join(this.#answersDirectory, `${this.#answerCount++}.parquet`);
   }
 
   async #open(opening: OpenCopyCall): Promise<void> {
@@ -101,6 +110,9 @@ export class SandboxServer {
       throw new Error("no limit on its memory can be set here, so it does not start");
     }
     if (copyFrom !== undefined) copyDatabase(copyFrom, directory);
+    // What a killed process has left there goes.
+    this.#answersDirectory = join(partsDirectory, "answers");
+    fs.rmSync(this.#answersDirectory, { recursive: true, force: true });
     const path = join(directory, DATABASE_FILE);
     // DuckDB would make an empty one.
     if (!fs.existsSync(path)) throw new Error("there is no copy of the database");

@@ -86,9 +86,41 @@ describeAdapters("queries", (adapter) => {
     expect(many.errors?.[0]?.pointer).toBe("/params");
   });
 
-  it("says beside CSV whether rows were cut", async () => {
-    const csv = await query({ sql, format: "csv" });
-    expect(csv.headers.get("x-is-truncated")).toBe("false");
+  it.each([
+    ["application/json", {}, "application/json", '"is_truncated":true'],
+    ["application/msgpack", {}, "application/msgpack", "is_truncated"],
+    ["*/*", {}, "application/json", '"is_truncated":true'],
+    ["text/csv", {}, "text/csv; charset=utf-8", "subject,failures\r\n"],
+    ["text/*, application/json;q=.5", {}, "text/csv; charset=utf-8", "subject,failures\r\n"],
+    ["*/*", { format: "csv" }, "text/csv; charset=utf-8", "subject,failures\r\n"],
+    ["application/json", { format: "csv" }, "text/csv; charset=utf-8", "subject,failures\r\n"],
+    ["application/vnd.apache.parquet", {}, "application/vnd.apache.parquet", "PAR1"],
+    ["application/vnd.apache.parquet", { format: "csv" }, "application/vnd.apache.parquet", "PAR1"],
+    ["application/x-ndjson", {}, "application/x-ndjson", '{"n":1}\n'],
+  ])(
+    "answers %s %j in its form, which says whether rows were cut",
+    async (accept, more, type, text) => {
+      store.isCut = true;
+      const answer = await query({ sql, ...more }, { accept });
+      store.isCut = false;
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, type]);
+      expect(answer.text).toContain(text);
+      const isFile = type.startsWith("text/csv") || type.endsWith("parquet");
+      expect(answer.headers.get("x-is-truncated")).toBe(isFile ? "true" : null);
+      expect(answer.headers.get("x-as-of-position")).toBe("7");
+      const whole = await query({ sql, ...more }, { accept });
+      expect(whole.headers.get("x-is-truncated")).toBe(isFile ? "false" : null);
+    },
+  );
+
+  it("names the forms that there are to those who accept none of them", async () => {
+    const refused = await query({ sql }, { accept: "text/html, application/vnd.ms-excel" });
+    expect(problemIn(refused)).toMatchObject({
+      status: 406,
+      code: "not_acceptable",
+      detail:
+        "answers are `application/json`, `application/msgpack`, `text/csv`, `application/vnd.apache.parquet` or `application/x-ndjson`",
+    });
   });
 
   it("ends a query of the same key by its id, and no other", async () => {
