@@ -44,6 +44,8 @@ export const WEBHOOK_IDS_BYTES_MAX = 80 * 1024;
 export const POLICY_REASON_LENGTH_MAX = 500;
 /** Id that a caller gives a query, in bytes. */
 export const QUERY_ID_LENGTH_MAX = 64;
+/** Longest work of one query, in seconds, that a key may be given: that of a stream. */
+export const QUERY_SECONDS_MAX = 60;
 /** Most values for the parameters of one query. */
 export const QUERY_PARAMS_MAX = 100;
 export const TENANT_LENGTH_MAX = 64;

@@ -12,6 +12,8 @@ export interface Principal {
   isFirstParty: boolean;
   /** Number of the tenant as a voice (hashTenantToVoice). */
   voice: number;
+  /** Longest work of one query of its own, in seconds; absent: it has no such limit. */
+  querySecondsMax?: number;
   /** How it asks, where that is not by its key: `console:` and the beginning of a session. */
   via?: string;
 }

@@ -44,7 +44,7 @@ export async function runCallerCall(
     const path = call.form === "parquet" ? join(exportDirectory, ANSWER_FILE) : undefined;
     return readQueue.query(call, call.limits, call.asker, path);
   }
-  return readQueue.streams.open(call, STREAM_WORK_MS, call.asker);
+  return readQueue.streams.open(call, call.workMs ?? STREAM_WORK_MS, call.asker);
 }
 
 /** What the store's own calls are answered from. */

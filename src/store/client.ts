@@ -167,9 +167,10 @@ class StoreClient implements OpenStore {
   async openStream(
     sql: string,
     tenant?: string,
-    { withheld = [], params }: Omit<QueryOptions, "handle" | "form"> = {},
+    { withheld = [], params, workMs }: Omit<QueryOptions, "handle" | "form"> = {},
   ): Promise<StreamedRows> {
-    const asked = { name: "openStream", sql, params, asker: { tenant, withheld } } as const;
+    const asker = { tenant, withheld };
+    const asked = { name: "openStream", sql, workMs, params, asker } as const;
     const opened = await this.#callForCaller<RowStreamHandle>(asked);
     return createStreamedRows(opened, (call) => this.#call(call));
   }

@@ -30,6 +30,8 @@ export type StoreCall =
   | {
       name: "openStream";
       sql: string;
+      /** Time that the database may work on it; absent: the longest. */
+      workMs?: number | undefined;
       params?: readonly QueryParameter[] | undefined;
       asker: QueryRights;
     }

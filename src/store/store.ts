@@ -30,6 +30,8 @@ export interface QueryOptions {
   readonly params?: readonly QueryParameter[] | undefined;
   /** Rows by default. `parquet`: the file of them in `parquet` of the result. A stream has lines alone. */
   readonly form?: QueryForm | undefined;
+  /** Longest work on a stream, in ms; absent: a minute, which is also the most. */
+  readonly workMs?: number | undefined;
   /** Name by which `cancelQuery` ends the query; used by one query at a time. A stream has none. */
   readonly handle?: string | undefined;
 }

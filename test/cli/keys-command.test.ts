@@ -43,6 +43,7 @@ it("changes and rotates a key on the files", async () => {
     "--scopes=score:read",
     "--minimums=L2=600,L3=700",
     "--expires=2099-01-01",
+    "--query-seconds=3",
   );
   expect([set.code, set.stdout]).toEqual([0, `changed ${id} of acme: score:read\n`]);
   const rotated = await run("rotate", id, "--overlap", "90m");
@@ -56,12 +57,26 @@ it("changes and rotates a key on the files", async () => {
       label: "gateway",
       scopes: ["score:read"],
       minimum_scores: { L2: 600, L3: 700 },
+      query_seconds_max: 3,
       expires_at: "2099-01-01T00:00:00.000Z",
       overlap_ends_at: expect.stringMatching(/^20/),
     },
   ]);
-  const cleared = await run("set", id, "--no-label", "--no-expires", "--json");
-  expect(JSON.parse(cleared.stdout)).toMatchObject({ label: null, expires_at: null });
+  const cleared = await run(
+    "set",
+    id,
+    "--no-label",
+    "--no-expires",
+    "--no-query-seconds",
+    "--json",
+  );
+  expect(JSON.parse(cleared.stdout)).toMatchObject({
+    label: null,
+    expires_at: null,
+    query_seconds_max: null,
+  });
+  const limited = await run("create", "--query-seconds", "2", "--json");
+  expect(JSON.parse(limited.stdout)).toMatchObject({ query_seconds_max: 2 });
   expect((await run("list")).stdout).toMatch(/overlap until/);
 });
 
@@ -72,6 +87,9 @@ it.each([
   [["set", "x", "--minimums", "L9=500"], /--minimums takes levels/],
   [["set", "x", "--minimums", "L3=900"], /minimum_scores\/L3/],
   [["set", "x", "--label", ""], /--label takes/],
+  [["set", "x", "--query-seconds", "61"], /query_seconds_max/],
+  [["set", "x", "--query-seconds", "0"], /query_seconds_max/],
+  [["create", "--query-seconds", "61"], /query_seconds_max/],
   [["rotate", "x", "--overlap", "soon"], /expected a time/],
   [["rotate", "x", "--overlap", "31d"], /overlap_sec/],
 ])("refuses keys %j as wrong usage", async (parameters, why) => {

@@ -36,6 +36,10 @@ export class RowStore implements Store {
     return [];
   }
 
+  /** Limits of the last query and of the last stream. */
+  timeoutMs: number | undefined;
+  workMs: QueryOptions["workMs"];
+
   /** Whether answers say that rows were cut. */
   isCut = false;
 
@@ -44,11 +48,12 @@ export class RowStore implements Store {
 
   async query(
     sql: string,
-    _limits?: unknown,
+    limits?: { readonly timeoutMs: number },
     tenant?: string,
     { withheld = [], params, handle, form }: QueryOptions = {},
   ) {
     this.params = params;
+    if (limits !== undefined) this.timeoutMs = limits.timeoutMs;
     this.handle = handle;
     this.tenants.push(tenant);
     this.withheld = withheld;
@@ -95,6 +100,7 @@ export class RowStore implements Store {
   async openStream(sql: string, tenant?: string, options: QueryOptions = {}) {
     const { columns, asOf } = await this.query(sql, undefined, tenant, options);
     const parts = [...this.parts];
+    this.workMs = options.workMs;
     return {
       columns,
       asOf,

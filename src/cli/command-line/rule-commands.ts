@@ -24,6 +24,7 @@ export function addKeyCommands(program: Command): void {
     .option("--shadow", "verdicts are answered but marked as not enforced")
     .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
+    .option("--query-seconds <seconds>", "longest work of one query of SQL", parseCount)
     .action((flags) => commands.createKey(resolveDataAccess(flags), flags));
   addAccessOptions(keys.command("list"))
     .description("every key ever made, without secrets")
@@ -37,6 +38,8 @@ export function addKeyCommands(program: Command): void {
     .option("--expires <time>", "when it ends: a date or an RFC 3339 date-time", parseTimeMs)
     .option("--no-expires", "it never ends")
     .option("--minimums <scores>", "minimum scores by level, such as L2=600,L3=700")
+    .option("--query-seconds <seconds>", "longest work of one query of SQL", parseCount)
+    .option("--no-query-seconds", "no limit of its own")
     .action((id: string, flags) => commands.setKey(resolveDataAccess(flags), id, flags));
   addAccessOptions(keys.command("rotate"))
     .description("give a key a new secret; its text is printed this once")

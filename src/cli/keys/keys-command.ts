@@ -32,6 +32,7 @@ export interface CreateFlags extends OutputFlags {
   readonly shadow?: boolean;
   readonly firstParty?: boolean;
   readonly label?: string;
+  readonly querySeconds?: number;
 }
 
 type CreatedKey = KeyDescription & { key: string };
@@ -53,6 +54,7 @@ export async function createKey(access: DataAccess, flags: CreateFlags): Promise
         is_shadow: request.isShadow,
         first_party: request.isFirstParty,
         label: request.label,
+        query_seconds_max: request.querySecondsMax,
       }),
   );
   if (flags.json === true) return printJson(created);
@@ -104,12 +106,17 @@ function buildNewKeyRequest(flags: CreateFlags): NewKey {
   const scopes = flags.scopes === undefined ? DEFAULT_SCOPES : parseScopes(flags.scopes);
   assertPlainText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
   if (flags.label !== undefined) assertPlainText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
+  const { querySeconds } = flags;
+  if (querySeconds !== undefined) {
+    parseOrFail(() => parseKeyPatch({ query_seconds_max: querySeconds }));
+  }
   return {
     tenant: flags.tenant,
     scopes,
     isShadow: flags.shadow === true,
     isFirstParty: flags.firstParty === true,
     label: flags.label,
+    querySecondsMax: querySeconds,
   };
 }
 
@@ -136,6 +143,8 @@ export interface SetFlags extends OutputFlags {
   /** Epoch ms; false: it never expires. */
   readonly expires?: number | false;
   readonly minimums?: string;
+  /** False: no limit of its own. */
+  readonly querySeconds?: number | false;
 }
 
 type RotatedKey = KeyDescription & { readonly key: string };
@@ -151,7 +160,8 @@ export async function setKey(access: DataAccess, keyId: string, flags: SetFlags)
     async (dataDir) => {
       const keyring = await openKeyring({ dataDir, now });
       const { label, scopes, expires_at: expiresAtMs, minimum_scores: minimumScores } = patch;
-      const change = { label, scopes, expiresAtMs, minimumScores };
+      const { query_seconds_max: querySecondsMax } = patch;
+      const change = { label, scopes, expiresAtMs, minimumScores, querySecondsMax };
       return (await keyring.change(keyId, change)).description;
     },
     (client) => client.sendJson("PATCH", formatKeyPath(keyId), patch),
@@ -185,7 +195,7 @@ export async function rotateKey(
 
 /** The request that the flags make, by the rules of the route. */
 function buildKeyPatch(flags: SetFlags) {
-  const { label, scopes, expires, minimums } = flags;
+  const { label, scopes, expires, minimums, querySeconds } = flags;
   if (typeof label === "string") assertPlainText("--label", label, KEY_LABEL_LENGTH_MAX);
   if (typeof expires === "number" && expires <= now()) {
     throw new CommandFailure("--expires must lie ahead: to end a key now, revoke it", EXIT_USAGE);
@@ -195,6 +205,9 @@ function buildKeyPatch(flags: SetFlags) {
     ...(scopes === undefined ? {} : { scopes: parseScopes(scopes) }),
     ...(expires === undefined ? {} : { expires_at: expires === false ? null : expires }),
     ...(minimums === undefined ? {} : { minimum_scores: parseMinimumScores(minimums) }),
+    ...(querySeconds === undefined
+      ? {}
+      : { query_seconds_max: querySeconds === false ? null : querySeconds }),
   };
   return parseOrFail(() => parseKeyPatch(body));
 }

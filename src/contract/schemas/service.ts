@@ -6,6 +6,7 @@ import {
   KEY_LABEL_LENGTH_MAX,
   QUERY_ID_LENGTH_MAX,
   QUERY_PARAMS_MAX,
+  QUERY_SECONDS_MAX,
   SECRET_OVERLAP_MS,
   TENANT_LENGTH_MAX,
 } from "../limits.ts";
@@ -44,6 +45,8 @@ const scopes = t.defineList(t.defineChoice(SCOPES), {
   "~noun": "scopes",
 });
 
+const querySecondsMax = t.defineNumberBetween(1, QUERY_SECONDS_MAX);
+
 /** `POST /v1/keys`. */
 export const KeyRequest = t.defineStrictMessage("KeyRequest", {
   tenant: t.definePlainText(TENANT_LENGTH_MAX),
@@ -54,6 +57,8 @@ export const KeyRequest = t.defineStrictMessage("KeyRequest", {
   first_party: t.makeOptional(t.flag),
   label: t.makeOptional(t.definePlainText(KEY_LABEL_LENGTH_MAX)),
   expires_at: t.makeOptional(t.timeOrMs),
+  /** Seconds that the database may work on one query of the key; never longer than the service's own limits. */
+  query_seconds_max: t.makeOptional(querySecondsMax),
 });
 export type KeyRequest = t.MessageOf<typeof KeyRequest>;
 
@@ -67,6 +72,8 @@ const keyMembers = {
   /** Whether its unsigned reports count as those of the reporters that they name. */
   first_party: t.flag,
   label: t.textOrNull,
+  /** Seconds that the database may work on one query of it; null: as long as for any key. */
+  query_seconds_max: t.numberOrNull,
   created_at: t.time,
   expires_at: t.timeOrNull,
   revoked_at: t.timeOrNull,
@@ -129,6 +136,9 @@ export const KeyPatch = t.defineStrictMessage(
     expires_at: t.makeOptional(t.withDescription(defineNullableRequest(t.timeOrMs), "null: never")),
     minimum_scores: t.makeOptional(
       t.withDescription(minimumScores, "Levels that are left out stay as they are."),
+    ),
+    query_seconds_max: t.makeOptional(
+      t.withDescription(defineNullableRequest(querySecondsMax), "null: none of its own"),
     ),
   },
   {

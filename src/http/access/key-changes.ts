@@ -16,6 +16,8 @@ export interface NewKey {
   isFirstParty?: boolean | undefined;
   label?: string | undefined;
   expiresAtMs?: number | undefined;
+  /** Seconds. */
+  querySecondsMax?: number | undefined;
 }
 
 /** Members that are left out stay as they are. */
@@ -27,6 +29,8 @@ export interface KeyChange {
   expiresAtMs?: number | null | undefined;
   /** Levels that are left out stay as they are. */
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
+  /** Seconds; null: no limit of its own. */
+  querySecondsMax?: number | null | undefined;
 }
 
 export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: number): StoredKey {
@@ -40,6 +44,7 @@ export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: numbe
     isShadow: request.isShadow ?? false,
     isFirstParty: request.isFirstParty ?? false,
     label: request.label ?? null,
+    ...(request.querySecondsMax !== undefined && { querySecondsMax: request.querySecondsMax }),
     createdAtMs: nowMs,
     expiresAtMs: request.expiresAtMs ?? null,
     revokedAtMs: null,
@@ -48,10 +53,11 @@ export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: numbe
 
 /** `stored` with the change. */
 export function applyKeyChange(stored: StoredKey, change: KeyChange): StoredKey {
-  const { label, scopes, expiresAtMs, minimumScores } = change;
+  const { label, scopes, expiresAtMs, minimumScores, querySecondsMax } = change;
   const changed = { ...stored };
   if (label !== undefined) changed.label = label;
   if (scopes !== undefined) changed.scopes = [...new Set(scopes)];
+  if (querySecondsMax !== undefined) changed.querySecondsMax = querySecondsMax;
   if (expiresAtMs !== undefined) changed.expiresAtMs = expiresAtMs;
   if (minimumScores !== undefined) {
     changed.minimumScores = { ...stored.minimumScores, ...minimumScores };

@@ -32,6 +32,8 @@ export interface StoredKey {
   /** Left out by files from before it: false. */
   isFirstParty?: boolean;
   label: string | null;
+  /** Longest work of one of its queries, in seconds. Null or left out: it has no such limit. */
+  querySecondsMax?: number | null;
   createdAtMs: number;
   expiresAtMs: number | null;
   revokedAtMs: number | null;
@@ -147,8 +149,9 @@ function isStoredKey(value: unknown): value is StoredKey {
     ["undefined", "boolean"].includes(typeof value["isFirstParty"]) &&
     (label === null || typeof label === "string") &&
     typeof value["createdAtMs"] === "number" &&
-    isTimeOrNull(value["expiresAtMs"]) &&
-    isTimeOrNull(value["revokedAtMs"]) &&
+    isNumberOrNull(value["expiresAtMs"]) &&
+    isNumberOrNull(value["revokedAtMs"]) &&
+    isNumberOrNull(value["querySecondsMax"] ?? null) &&
     hasValidRotation(value)
   );
 }
@@ -156,7 +159,7 @@ function isStoredKey(value: unknown): value is StoredKey {
 function hasValidRotation(value: Record<string, unknown>): boolean {
   const { rotatedAtMs = null, earlierSecrets = [], areMinimumsChosen = false } = value;
   return (
-    isTimeOrNull(rotatedAtMs) &&
+    isNumberOrNull(rotatedAtMs) &&
     typeof areMinimumsChosen === "boolean" &&
     Array.isArray(earlierSecrets) &&
     earlierSecrets.length <= EARLIER_SECRETS_MAX &&
@@ -170,7 +173,7 @@ function isEarlierSecret(value: unknown): boolean {
   return typeof secretHash === "string" && DIGEST.test(secretHash) && typeof untilMs === "number";
 }
 
-function isTimeOrNull(value: unknown): boolean {
+function isNumberOrNull(value: unknown): boolean {
   return value === null || typeof value === "number";
 }
 
@@ -190,6 +193,7 @@ export function describeKey(stored: StoredKey, nowMs: number): KeyDescription {
     is_shadow: stored.isShadow,
     first_party: stored.isFirstParty ?? false,
     label: stored.label,
+    query_seconds_max: stored.querySecondsMax ?? null,
     created_at: formatIsoTime(stored.createdAtMs),
     expires_at: formatIsoTimeOrNull(stored.expiresAtMs),
     revoked_at: formatIsoTimeOrNull(stored.revokedAtMs),

@@ -258,6 +258,7 @@ function convertKeyRequest(request: KeyRequest): NewKey {
     isFirstParty: request.first_party,
     label: request.label,
     expiresAtMs: request.expires_at,
+    querySecondsMax: request.query_seconds_max,
   };
 }
 
@@ -267,5 +268,6 @@ function convertKeyPatch(patch: KeyPatch): KeyChange {
     scopes: patch.scopes,
     expiresAtMs: patch.expires_at,
     minimumScores: patch.minimum_scores,
+    querySecondsMax: patch.query_seconds_max,
   };
 }

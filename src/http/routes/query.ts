@@ -83,17 +83,21 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const tenant = selectVisibleTenant(exchange);
+  const { querySecondsMax } = exchange.principal;
+  const keyMs = querySecondsMax === undefined ? undefined : querySecondsMax * 1000;
   if (accepted === "ndjson") {
     const rows = await runPaidQuery(exchange, (withheld) =>
-      store.openStream(sql, tenant, { withheld, params }),
+      store.openStream(sql, tenant, { withheld, params, workMs: keyMs }),
     );
     const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
   const handle = id === undefined ? undefined : formatQueryHandle(exchange, id);
+  const timeoutMs = Math.min(QUERY_LIMITS.timeoutMs, keyMs ?? Infinity);
+  const limits = { ...QUERY_LIMITS, timeoutMs };
   const form = accepted === "parquet" ? "parquet" : "rows";
   const result = await runPaidQuery(exchange, (withheld) =>
-    store.query(sql, QUERY_LIMITS, tenant, { withheld, params, handle, form }),
+    store.query(sql, limits, tenant, { withheld, params, handle, form }),
   );
   return buildQueryReply(exchange, result, form === "rows" && format === "csv" ? "csv" : accepted);
 }

@@ -221,7 +221,7 @@ function createParameterFault(detail: string): ServiceFault {
 /** The limit is on the work of the query: no repetition and no longer wait of the client helps. */
 export function createQueryTimeoutFault(limitMs: number): ServiceFault {
   const detail =
-    `the query took longer than ${limitMs} ms, which is all the time that the store works on one: ` +
+    `the query took longer than ${limitMs} ms, the limit of the service or of its key (\`query_seconds_max\`): ` +
     "ask for fewer days, read `agents_daily` in place of `outcomes`, or export the rows";
   return createQueryLimitFault("timeout", detail);
 }

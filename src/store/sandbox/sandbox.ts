@@ -140,10 +140,10 @@ export class Sandbox {
     this.#streams.reserve(tenant);
     try {
       await this.#options.readScores(call);
-      const liable = { tenant, limitMs: STREAM_WORK_MS };
+      const liable = { tenant, limitMs: call.workMs ?? STREAM_WORK_MS };
       const asked = await this.#runInProcess<RowStreamHandle>(call, liable);
       const { result, process, asOfMs, tookMs } = asked;
-      const id = this.#streams.add(process, result.id, tenant, tookMs);
+      const id = this.#streams.add(process, result.id, liable, tookMs);
       return { ...result, id, asOf: { ...result.asOf, timeMs: asOfMs } };
     } catch (error) {
       this.#streams.release(tenant);

@@ -79,7 +79,9 @@ export class SandboxServer {
     if (call.name === "add") return this.#addRows(call.parts);
     if (call.name === "query") return this.#query(call);
     if (call.name === "cancelQuery") return this.#running.get(call.handle)?.cancel();
-    if (call.name === "openStream") return streams.open(call, STREAM_WORK_MS, call.asker);
+    if (call.name === "openStream") {
+      return streams.open(call, call.workMs ?? STREAM_WORK_MS, call.asker);
+    }
     if (call.name === "nextPart") return streams.next(call.stream);
     return streams.close(call.stream);
   }

@@ -4,11 +4,10 @@ import { ServiceFault } from "../../contract/faults.ts";
 import {
   createStreamEndedFault,
   STREAM_IDLE_MS_MAX,
-  STREAM_WORK_MS,
   STREAMS_MAX,
   STREAMS_PER_TENANT_MAX,
 } from "../query/row-streams.ts";
-import type { SandboxProcess } from "./process.ts";
+import type { LiableCaller, SandboxProcess } from "./process.ts";
 
 /** The process closes an idle stream itself; then its place is given away here. */
 const IDLE_FORGET_MS = STREAM_IDLE_MS_MAX + 5000;
@@ -20,7 +19,8 @@ interface SandboxStream {
   readonly process: SandboxProcess;
   /** Its number in the process. */
   readonly stream: number;
-  readonly tenant: string;
+  /** Its tenant, and the time that the database may work on it. */
+  readonly liable: LiableCaller;
   leftMs: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -64,10 +64,10 @@ export class StreamTable {
   }
 
   /** @returns the number by which `next` and `close` know it. */
-  add(process: SandboxProcess, stream: number, tenant: string, usedMs: number): number {
+  add(process: SandboxProcess, stream: number, liable: LiableCaller, usedMs: number): number {
     const id = this.#nextId++;
-    const leftMs = STREAM_WORK_MS - usedMs;
-    this.#open.set(id, { process, stream, tenant, leftMs, timer: undefined });
+    const leftMs = liable.limitMs - usedMs;
+    this.#open.set(id, { process, stream, liable, leftMs, timer: undefined });
     this.#startIdleTimer(id);
     return id;
   }
@@ -80,11 +80,10 @@ export class StreamTable {
     const open = this.#open.get(id);
     if (open === undefined) throw createStreamEndedFault();
     clearTimeout(open.timer);
-    const { process, stream, tenant, leftMs } = open;
+    const { process, stream, liable, leftMs } = open;
     const startedAt = performance.now();
     try {
       const deadlineMs = Math.max(0, leftMs) + this.#graceMs;
-      const liable = { tenant, limitMs: STREAM_WORK_MS };
       const part = await process.call<Uint8Array | undefined>(
         { name: "nextPart", stream },
         deadlineMs,
@@ -105,9 +104,8 @@ export class StreamTable {
     const open = this.#open.get(id);
     if (open === undefined) return;
     this.#removeStream(id);
-    const { process, stream, tenant } = open;
+    const { process, stream, liable } = open;
     // It ends once its running step has stopped.
-    const liable = { tenant, limitMs: STREAM_WORK_MS };
     process.call({ name: "closeStream", stream }, CLOSE_MS_MAX, liable).catch(() => undefined);
   }
 
@@ -124,6 +122,6 @@ export class StreamTable {
     const open = this.#open.get(id);
     if (open === undefined || !this.#open.delete(id)) return;
     clearTimeout(open.timer);
-    this.release(open.tenant);
+    this.release(open.liable.tenant);
   }
 }

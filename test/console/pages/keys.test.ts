@@ -95,6 +95,7 @@ describe("Keys", needs("chromium"), () => {
     await page.reload();
     await page.getByRole("heading", { name: `Key ${id}` }).waitFor();
     expect(await page.content()).not.toContain(secret);
+    await page.getByText("no limit of its own").waitFor();
   });
 
   it("says when the key was last used", async () => {

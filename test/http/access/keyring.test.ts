@@ -80,6 +80,7 @@ describe("keyring", () => {
       is_shadow: false,
       first_party: false,
       label: null,
+      query_seconds_max: null,
       created_at: "2026-01-01T00:00:00.000Z",
       expires_at: null,
       revoked_at: null,

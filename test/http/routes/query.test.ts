@@ -18,7 +18,12 @@ class LongStore extends RowStore {
   /** What ends queries that have been admitted. */
   fault: ServiceFault | undefined = undefined;
 
-  override async query(asked: string, limits?: unknown, tenant?: string, more: QueryOptions = {}) {
+  override async query(
+    asked: string,
+    limits?: { readonly timeoutMs: number },
+    tenant?: string,
+    more: QueryOptions = {},
+  ) {
     const result = await super.query(asked, limits, tenant, more);
     if (this.fault !== undefined) throw this.fault;
     await this.hold;
@@ -112,6 +117,40 @@ describeAdapters("queries", (adapter) => {
       expect(whole.headers.get("x-is-truncated")).toBe(isFile ? "false" : null);
     },
   );
+
+  it("gives a query no more time than its key has, nor than the service gives any", async () => {
+    const ask = async (body: object) => {
+      const scopes = ["analytics:read"];
+      const made = { tenant: "shop", scopes, ...body };
+      const { key, key_id } = (await call(service, "/v1/keys", { key: service.admin, body: made }))
+        .json;
+      const times = async () => {
+        await call(service, "/v1/query", { key, body: { sql } });
+        await call(service, "/v1/query", { key, body: { sql }, headers: NDJSON });
+        return [store.timeoutMs, store.workMs];
+      };
+      return { key_id, times };
+    };
+    const plain = await ask({});
+    expect(await plain.times()).toEqual([8000, undefined]);
+    const short = await ask({ query_seconds_max: 1.5 });
+    expect(await short.times()).toEqual([1500, 1500]);
+    const path = `/v1/keys/${short.key_id}`;
+    const patch = (seconds: unknown) =>
+      call(service, path, {
+        method: "PATCH",
+        key: service.admin,
+        body: { query_seconds_max: seconds },
+      });
+    expect((await patch(30)).json.query_seconds_max).toBe(30);
+    expect(await short.times()).toEqual([8000, 30_000]);
+    expect((await patch(null)).json.query_seconds_max).toBe(null);
+    expect(await short.times()).toEqual([8000, undefined]);
+    for (const wrong of [0, 61, "2"]) {
+      const { errors } = problemIn(await patch(wrong));
+      expect(errors).toMatchObject([{ pointer: "/query_seconds_max" }]);
+    }
+  });
 
   it("names the forms that there are to those who accept none of them", async () => {
     const refused = await query({ sql }, { accept: "text/html, application/vnd.ms-excel" });

@@ -87,6 +87,12 @@ export function KeyCard({ target, onDo, onClose }: KeyCardProps): VNode {
             .map(([level, score]) => `${level} ${formatNumber(score)}`)
             .join(", "),
         ],
+        [
+          "longest query",
+          target.query_seconds_max === null
+            ? "no limit of its own"
+            : `${formatNumber(target.query_seconds_max)} s of the database's work`,
+        ],
       ]}
     />
     <h3>What it may do</h3>
