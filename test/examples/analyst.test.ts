@@ -64,6 +64,7 @@ it("has the queries that its README lists", async () => {
   const readme = await readFile(path.join(ROOT, "examples/README.md"), "utf8");
   const listed = [...readme.matchAll(/`analyst\/([\w-]+\.sql)`/g)].map(([, name]) => name);
   expect(new Set(listed)).toEqual(new Set(names));
+  expect(names.length).toBeGreaterThanOrEqual(20);
 });
 
 it.each(names)("%s gives rows, and says how it is run", async (name) => {
@@ -72,6 +73,7 @@ it.each(names)("%s gives rows, and says how it is run", async (name) => {
   expect(sql).toContain(`query "$(cat ${FOLDER}/${name})"`);
   const { columns, rows } = await query(sql);
   expect(columns.length).toBeGreaterThan(1);
+  for (const { name: column } of columns) expect(column).toMatch(/^[a-z][a-z0-9_]*$/);
   expect(rows.length).toBeGreaterThan(0);
 });
 
@@ -89,6 +91,12 @@ it("finds what the sample history hides", async () => {
   expect((await column("harsh-reporters.sql", "failure_rate"))[0]).toBeGreaterThan(0.3);
   expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://vandelay/exporter");
   expect((await column("score-trend.sql", "days"))[0]).toBe(1);
+  expect((await column("one-reporter.sql", "subject"))[0]).toMatch(/^agent:..mirror.echo-/);
+  const excess = (await column("lenient-reporters.sql", "excess")).map(Number);
+  expect(excess[0]).toBeGreaterThan(1);
+  expect(excess).toEqual(excess.toSorted((a, b) => b - a));
+  const [, least, , most] = await column("stakes-bands.sql", "failure_rate");
+  expect(Number(most)).toBeGreaterThan(Number(least));
 });
 
 it("joins decisions with how it went", async () => {
@@ -97,6 +105,9 @@ it("joins decisions with how it went", async () => {
   const observed = (await column("calibration.sql", "observed")).filter((rate) => rate !== null);
   expect([observed.at(0), observed.at(-1)]).toEqual([0, 1]);
   expect(await column("losses-by-verdict.sql", "verdict")).toContain("QUARANTINE");
+  const asked = (await column("approvals.sql", "decisions")).map(Number);
+  const logged = await countOf("SELECT sum(decisions) FROM decisions_daily");
+  expect(asked.reduce((sum, count) => sum + count, 0)).toBe(logged);
 });
 
 it("runs by the command that the heads name", async () => {
