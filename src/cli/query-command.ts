@@ -97,22 +97,22 @@ async function printParquet(access: DataAccess, { sql, params }: QueryStatement)
   if (process.stdout.isTTY) {
     throw new CommandFailure("Parquet is no text: put it into a file by `> FILE`", EXIT_USAGE);
   }
-  const { bytes, isTruncated } = await runOnFilesOrServer(
+  const answer = await runOnFilesOrServer(
     access,
     (dataDir) =>
       withStoreOnFiles(dataDir, mentionsCurrentScores(sql), async (store) => {
         const options = { params, form: "parquet" } as const;
         const result = await store.query(sql, QUERY_LIMITS, undefined, options);
-        return { bytes: result.parquet!, isTruncated: result.isTruncated };
+        return { bytes: result.parquet!, isCut: result.isTruncated };
       }),
     async (client) => {
-      const answer = await openAnswer(client, { sql, params }, "application/vnd.apache.parquet");
-      const isTruncated = answer.headers.get("x-is-truncated") === "true";
-      return { bytes: new Uint8Array(await answer.arrayBuffer()), isTruncated };
+      const response = await openAnswer(client, { sql, params }, "application/vnd.apache.parquet");
+      const isCut = response.headers.get("x-is-truncated") === "true";
+      return { bytes: new Uint8Array(await response.arrayBuffer()), isCut };
     },
   );
-  await printPart(bytes);
-  if (isTruncated) printNote("only the first rows: `--format ndjson` has no bound");
+  await printPart(answer.bytes);
+  if (answer.isCut) printNote("only the first rows: `--format ndjson` has no bound");
 }
 
 function openAnswer(client: ServerClient, statement: QueryStatement, accept: string) {

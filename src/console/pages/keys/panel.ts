@@ -47,7 +47,7 @@ interface KeyCardProps {
 export function KeyCard({ target, onDo, onClose }: KeyCardProps): VNode {
   const now = Date.now();
   const state = computeKeyState(target, now);
-  const { key_id: id, minimum_scores: minimums } = target;
+  const { key_id: id } = target;
   const act = (doing: KeyAction, label: string) =>
     html`<button type="button" onClick=${() => onDo(doing)}>${label}</button>`;
   const tools = html`
@@ -81,18 +81,7 @@ export function KeyCard({ target, onDo, onClose }: KeyCardProps): VNode {
         ],
         ["first party", target.first_party ? "yes" : "no"],
         ["shadow", target.is_shadow ? "yes: verdicts are given, not enforced" : "no"],
-        [
-          "minimum scores",
-          Object.entries(minimums)
-            .map(([level, score]) => `${level} ${formatNumber(score)}`)
-            .join(", "),
-        ],
-        [
-          "longest query",
-          target.query_seconds_max === null
-            ? "no limit of its own"
-            : `${formatNumber(target.query_seconds_max)} s of the database's work`,
-        ],
+        ...listKeyLimits(target),
       ]}
     />
     <h3>What it may do</h3>
@@ -105,6 +94,17 @@ export function KeyCard({ target, onDo, onClose }: KeyCardProps): VNode {
       ${readSession()?.key_id === id && html`${" · "}<b>this session's key</b>`}
     </p>
   <//>`;
+}
+
+function listKeyLimits({ minimum_scores: minimums, query_seconds_max: seconds }: ListedKey) {
+  const scores = Object.entries(minimums).map(
+    ([level, score]) => `${level} ${formatNumber(score)}`,
+  );
+  const time = seconds === null ? "no limit of its own" : `${formatNumber(seconds)} s`;
+  return [
+    ["minimum scores", scores.join(", ")],
+    ["longest work of a query", time],
+  ] as const;
 }
 
 export function KeyStateTag({ target }: { target: ListedKey }): VNode {
