@@ -111,7 +111,8 @@ export class StreamStandings {
       if (nowMs < dueMs) continue;
       dueMs = nowMs + DAY_MS;
       const found = computeStandingBatch(this.#at(i), this.#rules, createStandingPolicy(config));
-      if (found !== undefined) history.standings.push({ before: i, standings: found.standings });
+      if (found === undefined) continue;
+      history.standings.push({ before: i, atMs: nowMs, standings: found.standings });
     }
   }
 

@@ -23,6 +23,7 @@ const loadClusterUpgradeFinish = () => import("./cluster/upgrade-finish-command.
 const loadClusterTrim = () => import("./cluster/trim-command.ts");
 const loadConfig = () => import("./config-command.ts");
 const loadCredibility = () => import("./credibility-command.ts");
+const loadDailyScores = () => import("./daily-scores-command.ts");
 const loadDoctor = () => import("./doctor-command.ts");
 const loadEvidence = () => import("./evidence/evidence-command.ts");
 const loadExport = () => import("./export-command.ts");
@@ -114,6 +115,10 @@ export const trimClusterLog = createLazyCommand(loadClusterTrim, (module) => mod
 export const unvouch = createLazyCommand(loadPolicy, (module) => module.unvouch);
 export const vouch = createLazyCommand(loadPolicy, (module) => module.vouch);
 export const listWebhooks = createLazyCommand(loadWebhooks, (module) => module.listWebhooks);
+export const rebuildDailyScores = createLazyCommand(
+  loadDailyScores,
+  (module) => module.rebuildDailyScores,
+);
 export const removeWebhook = createLazyCommand(loadWebhooks, (module) => module.removeWebhook);
 export const enableWebhook = createLazyCommand(loadWebhooks, (module) => module.enableWebhook);
 export const disableWebhook = createLazyCommand(loadWebhooks, (module) => module.disableWebhook);

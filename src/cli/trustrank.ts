@@ -18,6 +18,7 @@ import {
   addExportCommand,
   addImportCommand,
   addQueryCommand,
+  addScoresCommand,
   addUsageCommand,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, parseCount, buildSettingOption } from "./command-line/flags.ts";
@@ -116,6 +117,7 @@ for (const add of [
   addImportCommand,
   addEvidenceCommands,
   addQueryCommand,
+  addScoresCommand,
   addPolicyCommands,
   addReviewCommands,
   addExportCommand,

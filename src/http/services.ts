@@ -13,7 +13,7 @@ import type { ClusterState } from "../contract/schemas/cluster/state.ts";
 import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
 import type { Effective } from "../contract/schemas/service.ts";
 import type { Store } from "../store/store.ts";
-import type { Backtests, Kaizen, Credibility } from "../kaizen/kaizen.ts";
+import type { Backtests, Credibility, DailyScores, Kaizen } from "../kaizen/kaizen.ts";
 import type { RefusalCollector } from "./access/refusals.ts";
 import type { BodyStream } from "./server/port.ts";
 import type { Keyring } from "./access/keyring.ts";
@@ -128,6 +128,8 @@ export interface HttpDependencies {
   sharedReports?: SharedReportLinks;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
+  /** Rebuilds of daily scores; without them their routes answer `not_found`. */
+  dailyScores?: DailyScores;
   /** The review queue; without it its routes answer `not_found`. */
   reviews?: ReviewQueue;
   /** Policies of the tenants; without them their routes answer `not_found`. */
@@ -157,6 +159,7 @@ export const MISSING_SERVICE_DETAILS = {
   backtests: "this service makes no back-tests",
   console: "no route has this path",
   credibility: "this service runs without credibility",
+  dailyScores: "this service rebuilds no daily scores",
   kaizen: "this service runs without kaizen",
   namespaces: "this service keeps no namespaces",
   policies: "this service runs with the shipped policy alone",

@@ -7,6 +7,7 @@ import type { RunFindings } from "./run.ts";
 import type { ScorecardSide } from "./model/scorecard.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { Backtest, BacktestList } from "../contract/schemas/backtest.ts";
+import type { ConfigPeriod } from "./replay/daily-replay.ts";
 import type { ReporterGraph } from "./credibility/reporter-graph.ts";
 import type { StandingMetrics } from "./credibility/standings.ts";
 
@@ -139,6 +140,8 @@ export interface ConfigDetail extends ConfigSummary {
 }
 
 export interface ConfigHistory {
+  /** Configs by the time from which each was live, oldest first; those not on file are left out. */
+  periods(): ConfigPeriod[];
   /** Those that are or were live: the live one first, then the newest. */
   list(): ConfigSummary[];
   /**
@@ -207,6 +210,39 @@ export interface Backtests {
   find(id: string): Backtest | undefined;
   /** The same as a self-contained HTML page. */
   page(id: string): string | undefined;
+}
+
+/** One rebuild of daily scores that has ended. */
+export interface DailyScoreRebuild {
+  at: string;
+  /** Position of the journal up to which it was replayed. */
+  position: number;
+  /** Days put on record, and rows on them. */
+  days: number;
+  rows: number;
+  /** As `2026-01-31`, UTC; null without a day. */
+  first_day: string | null;
+  last_day: string | null;
+  /** Milliseconds. */
+  duration_ms: number;
+}
+
+export interface DailyScoresStatus {
+  is_running: boolean;
+  /** Progress of the one that runs, 0 to 1. */
+  share?: number;
+  /** The last of this process. */
+  last?: DailyScoreRebuild;
+}
+
+export interface DailyScores {
+  /**
+   * Replaces the daily scores of all days before today by those of a replay of the journal. A call during
+   * a rebuild joins it.
+   * @throws ServiceFault `store_unavailable` while the store itself is rebuilt; else the replay's error.
+   */
+  rebuild(): Promise<DailyScoreRebuild>;
+  status(): DailyScoresStatus;
 }
 
 /** One batch and its findings. */

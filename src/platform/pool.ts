@@ -1,7 +1,7 @@
 // Piscina pool: threads for work that costs more than a hop between threads. Bounded in every
 // direction; only the worker file and its caller know the tasks.
 import { availableParallelism } from "node:os";
-import type { Worker } from "node:worker_threads";
+import type { MessagePort, Worker } from "node:worker_threads";
 import { FixedQueue, Piscina } from "piscina";
 
 /** Tasks waiting for a thread before new ones are refused. */
@@ -21,13 +21,13 @@ export interface PoolOptions {
 /** A pool of worker threads. */
 export interface Pool {
   /**
-   * Runs one task; `transfer` moves buffers instead of copying them.
+   * Runs one task; `transfer` moves buffers and ports instead of copying them.
    * @throws PoolBusy when the queue is full, the worker's error when it threw, an AbortError on
    *   `signal`.
    */
   run<Task, Result>(
     task: Task,
-    transfer?: readonly ArrayBuffer[],
+    transfer?: readonly (ArrayBuffer | MessagePort)[],
     signal?: AbortSignal,
   ): Promise<Result>;
   readonly queueLength: number;

@@ -1,9 +1,10 @@
 // Parts of the service that look back on the evidence, each on threads of its own at low priority:
-// weights (kaizen), reporters' credibility, and back-tests of policies.
+// weights (kaizen), reporters' credibility, back-tests of policies, and daily scores of the past.
 import { loadDefaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import { buildBacktestRow, BacktestService } from "../kaizen/service/backtests.ts";
 import { parseSeedRules, type SeedRules } from "../kaizen/credibility/seeds.ts";
+import { DailyScoresService, type DailyScoresOptions } from "../kaizen/service/daily-scores.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
@@ -23,6 +24,8 @@ const SAMPLE_SEEDS = parseSeedRules("agent://stark/*, agent://hooli/*");
 const SAMPLE_AGENT = "agent://quickcash/loan-broker";
 /** After the start: requests of a user who has just opened the console come first. */
 const SAMPLE_RUN_DELAY_MS = 2000;
+/** Interval at which imports are looked for. */
+const IMPORT_CHECK_MS = 60_000;
 
 /** The sample's seeds where the table holds the sample; else undefined. */
 function findSampleSeeds(engine: ServiceCore["engine"], nowMs: number): SeedRules | undefined {
@@ -33,6 +36,7 @@ export interface LearningServices {
   readonly kaizen: OpenKaizen;
   readonly credibility: OpenCredibility;
   readonly backtests: BacktestService;
+  readonly dailyScores: DailyScoresService;
 }
 
 interface LearningDependencies {
@@ -107,5 +111,26 @@ export async function openLearning(
     },
   });
   closers.push(() => backtests.close());
-  return { kaizen, credibility, backtests };
+  const dailyScores = openDailyScores(
+    { ...shared, store, keptDays: config.outcomesKeptDays },
+    kaizen,
+    closers,
+  );
+  return { kaizen, credibility, backtests, dailyScores };
+}
+
+/** Checks for imports from here on, also for those of a time when no service ran. */
+function openDailyScores(
+  options: Omit<DailyScoresOptions, "configs" | "fold">,
+  { kaizen }: OpenKaizen,
+  closers: { push(close: () => Promise<void>): unknown },
+): DailyScoresService {
+  const configs = () => kaizen.configs.periods();
+  const dailyScores = new DailyScoresService({ ...options, configs, fold: SHIPPED_CONFIG });
+  const timer = setInterval(() => void dailyScores.rebuildIfImported(), IMPORT_CHECK_MS).unref();
+  closers.push(() => {
+    clearInterval(timer);
+    return dailyScores.close();
+  });
+  return dailyScores;
 }

@@ -313,6 +313,7 @@ function buildHttpDependencies(
     kaizen: kaizen.kaizen,
     reportLinks: new KaizenReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
+    dailyScores: parts.dailyScores,
     scorer,
     clock: parts.clock.now,
     logger: log,

@@ -34,6 +34,7 @@ import {
   buildStoreThreadData,
 } from "./options.ts";
 import type { RowStreamHandle } from "./query/row-streams.ts";
+import { buildNewestImportSql } from "./rows/scores.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { PositionWaiters } from "./waiting.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
@@ -193,6 +194,16 @@ class StoreClient implements OpenStore {
 
   setAgentTable(engineMemory: WebAssembly.Memory): void {
     if (!this.#hasEnded) this.#send({ kind: "table", engineMemory });
+  }
+
+  async findNewestImportMs(position: number, settledBeforeMs: number) {
+    const [[ms] = []] = await this.queryTrusted(buildNewestImportSql(position, settledBeforeMs));
+    return ms === null || ms === undefined ? undefined : Number(ms);
+  }
+
+  receiveDailyScores(port: MessagePort): void {
+    if (this.#hasEnded) port.close();
+    else this.#worker.postMessage({ kind: "dailyScores", port } satisfies MessageToStore, [port]);
   }
 
   findSigned(id: SignedId): ReturnType<OpenStore["findSigned"]> {

@@ -1,4 +1,5 @@
 // Messages between the main thread and the store thread.
+import type { MessagePort } from "node:worker_threads";
 import type { QueryParameter } from "../contract/schemas/service.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { EncodedFault } from "../contract/encoded-fault.ts";
@@ -55,6 +56,8 @@ export type MessageToStore =
   | { kind: "notify"; lsn: number }
   /** The agent table whose scores are shown from now on. */
   | { kind: "table"; engineMemory: WebAssembly.Memory }
+  /** A replay sends daily scores here. */
+  | { kind: "dailyScores"; port: MessagePort }
   /** The service ends: callers' SQL does so shortly, whatever it does. */
   | { kind: "endQueries" }
   | { kind: "close" };

@@ -57,6 +57,13 @@ export interface OpenStore extends Store {
   listUnjournaledNotes(): Promise<MigratedNote[]>;
   /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
   setAgentTable(engineMemory: WebAssembly.Memory): void;
+  /**
+   * When the newest imported outcome was recorded, epoch ms, that stands after `position`, settled before that
+   * time (epoch ms) and is in no replay of daily scores on record; undefined without one.
+   */
+  findNewestImportMs(position: number, settledBeforeMs: number): Promise<number | undefined>;
+  /** Takes daily scores of a replay from this port (MessageFromReplay). */
+  receiveDailyScores(port: MessagePort): void;
 }
 
 /** Start data of the thread. */

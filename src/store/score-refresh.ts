@@ -25,7 +25,7 @@ export interface ScoreSource {
 /** Agents between two looks at what else there is to do: some 10 ms. */
 const AGENTS_PER_SLICE = 2048;
 /** Agents of a daily sample. */
-const SAMPLED_AGENTS_MAX = 20_000;
+export const SAMPLED_AGENTS_MAX = 20_000;
 /** A snapshot is fresh for this long, and for this many times its duration; then a new one is read. */
 const FRESH_MS_MIN = 1000;
 const FRESH_FACTOR = 10;
@@ -130,7 +130,7 @@ export class ScoreRefresher {
           for (let first = 0; first < source.agentCount; first += AGENTS_PER_SLICE) {
             const rows = source.read(first, AGENTS_PER_SLICE, nowMs);
             for (const { tier } of rows) counts[tier] = (counts[tier] ?? 0) + 1;
-            await appendScores(writer, rows, readPosition, nowMs);
+            await appendScores(writer, rows, { position: readPosition, nowMs });
             // Decisions and queries wait in this thread's line.
             await new Promise((resolve) => setImmediate(resolve));
             if (this.#isClosing) throw new StoreEnds("the store ends");

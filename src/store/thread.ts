@@ -16,6 +16,7 @@ import {
   listTransferables,
 } from "./calls.ts";
 import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
+import { DailyScoreWriter } from "./daily-scores.ts";
 import { StoreExports } from "./exports.ts";
 import { INITIAL_STORE_STATE } from "./options.ts";
 import type { StoreDecisionLog } from "./decision-log.ts";
@@ -180,7 +181,9 @@ class StoreLoop {
     else if (message.kind === "call") void this.#answer(message);
     else if (message.kind === "endQueries") this.#endQueriesSoon();
     else if (message.kind === "table") this.#scoreRefresher.setAgentTable(message.engineMemory);
-    else void this.#close();
+    else if (message.kind === "dailyScores") {
+      new DailyScoreWriter(this.#options.core).serve(message.port);
+    } else void this.#close();
   }
 
   #endQueriesSoon(): void {

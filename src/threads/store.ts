@@ -1,15 +1,5 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
 // Composition only; the work is in store/thread.ts and store/journal-follower.ts.
-import { scaleScoreTo100 } from "../bureau/decisions/verify.ts";
-import { decodeAgentKey } from "../contract/identifiers.ts";
-import { extractNamespace } from "../contract/namespaces.ts";
-import { STANDING_BITS } from "../contract/standings.ts";
-import { REGIMES, TIERS } from "../contract/vocabulary.ts";
-import { openEngineReader } from "../engine/reader.ts";
-import type { AgentScoreDetails } from "../engine/reading.ts";
-import { readAgentIdentifiers, AGENT_LISTING_SLOT } from "../engine/roster.ts";
-import type { ScoreRow } from "../store/rows/scores.ts";
-import type { ScoreSource } from "../store/score-refresh.ts";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { diskFileLayer } from "../platform/files.ts";
 import { CountedShareReader, resolveCountedSharesPath } from "../journal/counted-shares.ts";
@@ -18,6 +8,7 @@ import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 import { openThreadClock } from "./clock.ts";
+import { openScoreSource } from "./score-source.ts";
 import { decodeStoreRows } from "./store-payloads.ts";
 import { JournalFollower } from "../store/journal-follower.ts";
 import { serveStore } from "../store/thread.ts";
@@ -105,56 +96,6 @@ function readJournalEndLsn(journal: string): number {
   diskFileLayer.makeDirectory(journal);
   const isReadOnly = true;
   return recoverJournal(diskFileLayer, journal, () => undefined, { isReadOnly }).tail.lsn;
-}
-
-function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
-  const engine = openEngineReader(memory, AGENT_LISTING_SLOT);
-  return {
-    get agentCount() {
-      return engine.agentCount;
-    },
-    read(first, countMax, nowMs) {
-      const end = Math.min(engine.agentCount, first + countMax);
-      return readAgentIdentifiers(memory, first, end).map((key) => {
-        const reading = engine.explain(key, nowMs);
-        return buildScoreRow(
-          decodeAgentKey(key),
-          reading,
-          engine.findConfigVersion(reading.configNumber),
-        );
-      });
-    },
-  };
-}
-
-function buildScoreRow(agent: string, reading: AgentScoreDetails, configVersion: string): ScoreRow {
-  const internal = Math.round(reading.scoreInternal);
-  const isBelieved = (reading.flags & STANDING_BITS.believed) !== 0;
-  return {
-    agent,
-    namespace: agent.startsWith("agent://") ? extractNamespace(agent) : "",
-    tier: TIERS[reading.tierIndex] ?? "",
-    regime: reading.regimeIndex < 0 ? "" : (REGIMES[reading.regimeIndex] ?? ""),
-    config_version: configVersion,
-    score: scaleScoreTo100(internal),
-    internal_score: internal,
-    effective_score: reading.scoreEffective,
-    failure_probability: reading.failureProbability,
-    failure_optimistic: reading.failureOptimistic,
-    failure_pessimistic: reading.failurePessimistic,
-    outcomes: reading.outcomeCount,
-    reported: reading.reportedCount,
-    successes_90d: reading.successes90,
-    failures_90d: reading.failures90,
-    successes_14d: reading.successes14,
-    failures_14d: reading.failures14,
-    stakes_proven: reading.stakesProven,
-    first_seen_ms: reading.firstSeenMs,
-    last_outcome_ms: reading.lastOutcomeMs,
-    last_failure_ms: reading.lastFailureMs,
-    credibility: isBelieved ? reading.credibility : -1,
-    cluster: reading.cluster,
-  };
 }
 
 if (parentPort !== null) runStoreThread(parentPort, workerData as StoreWorkerData);

@@ -46,6 +46,15 @@ export function addImportCommand(program: Command): void {
     });
 }
 
+export function addScoresCommand(program: Command): void {
+  const scores = program.command("scores").description("daily scores, the view scores_daily");
+  addAccessOptions(scores.command("rebuild"))
+    .description(
+      "replay the journal and put every day before today on record as it would have ended",
+    )
+    .action((flags) => commands.rebuildDailyScores(resolveDataAccess(flags), flags));
+}
+
 export function addQueryCommand(program: Command): void {
   addAccessOptions(program.command("query"))
     .description("one read-only SELECT over the outcome store")

@@ -217,6 +217,19 @@ const figures = t.defineObject({
   stakes_high: t.number,
   changed: t.integer,
 });
+export const DailyScoreRebuild = t.defineMessage("DailyScoreRebuild", {
+  at: t.time,
+  position: t.withDescription(t.integer, "End of the journal that was replayed."),
+  ...t.repeatSchema(t.integer, "days", "rows"),
+  ...t.repeatSchema(t.textOrNull, "first_day", "last_day"),
+  duration_ms: t.number,
+});
+export const DailyScoresStatus = t.defineMessage("DailyScoresStatus", {
+  is_running: t.flag,
+  share: t.makeOptional(t.withDescription(t.share, "Progress of the one that runs.")),
+  last: t.makeOptional(DailyScoreRebuild),
+});
+
 export const CredibilityBatch = t.defineMessage("CredibilityBatch", {
   at: t.time,
   position: t.integer,

@@ -60,8 +60,9 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Analytics",
-    description: "SQL over the tenant's own rows, and exports as Parquet.",
-    paths: ["/v1/query", "/v1/export/"],
+    description:
+      "SQL over the tenant's own rows, exports as Parquet, and the rebuild of daily scores.",
+    paths: ["/v1/query", "/v1/export/", "/v1/scores/daily"],
   },
   {
     name: "Webhooks",

@@ -1,5 +1,6 @@
 // Routes of exports: the days that a view has rows of, and its rows as Parquet files, one for each day
-// or one in all. A key sees its own tenant's rows; an administrator's key sees all.
+// or one in all. A key sees its own tenant's rows; an administrator's key sees all. Beside them the rebuild of
+// one view, `scores_daily`.
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseDay, readChoice } from "../../contract/parse/parameters.ts";
 import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS, PAID_VIEWS } from "../../contract/views.ts";
@@ -54,6 +55,34 @@ export const EXPORT_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The file", mediaType: PARQUET } },
     isFixedFormat: true,
     handle: exportFile,
+  },
+];
+
+/** A replay of a year takes minutes where there are many agents. */
+const REBUILD_DEADLINE_MS = 600_000;
+
+export const DAILY_SCORE_ROUTES: readonly Route[] = [
+  {
+    name: "daily_scores_status",
+    method: "GET",
+    path: "/v1/scores/daily",
+    summary: "Whether `scores_daily` is being rebuilt, and what the last rebuild wrote",
+    access: "admin",
+    responses: { 200: { description: "Progress and the last one", schema: "DailyScoresStatus" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, exchange.require("dailyScores").status()),
+  },
+  {
+    name: "daily_scores_rebuild",
+    method: "POST",
+    path: "/v1/scores/daily",
+    summary:
+      "Rebuilds `scores_daily` by a replay of the journal: every day before today as it would have ended",
+    access: "admin",
+    responses: { 200: { description: "What was written", schema: "DailyScoreRebuild" } },
+    deadlineMs: REBUILD_DEADLINE_MS,
+    handle: async (exchange) =>
+      exchange.document(200, await exchange.require("dailyScores").rebuild()),
   },
 ];
 

@@ -9,7 +9,7 @@ import { CONSOLE_ROUTES } from "../console/routes.ts";
 import { CREDIBILITY_ROUTES, KAIZEN_ROUTES } from "./kaizen.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
 import { OPENAPI_ROUTES } from "./openapi.ts";
-import { EXPORT_ROUTES } from "./exports.ts";
+import { DAILY_SCORE_ROUTES, EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./evidence.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
 import { INDEX_ROUTES } from "./index-page.ts";
@@ -42,6 +42,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKTEST_ROUTES,
   ...QUOTA_ROUTES,
   ...EXPORT_ROUTES,
+  ...DAILY_SCORE_ROUTES,
   ...QUERY_ROUTES,
   ...WEBHOOK_ROUTES,
   ...SIGNING_KEY_ROUTES,

@@ -89,10 +89,10 @@ export interface OutcomeHistory {
   incidents?: NumericColumn;
   settledMs: NumericColumn;
   recordedMs: NumericColumn;
-  /** Batches of credibility, and the outcome before which each was recorded. */
-  standings: { before: number; standings: StandingsPart }[];
+  /** Batches of credibility, the outcome before which each was recorded, and when, epoch ms. */
+  standings: { before: number; atMs: number; standings: StandingsPart }[];
   /** The same for agents whose newest signing key was revoked, or followed by another. */
-  marks: { before: number; mark: KeyRevocationMark }[];
+  marks: { before: number; atMs: number; mark: KeyRevocationMark }[];
   /** Failed texts in the same way. */
   assessments: { before: number; assessment: FoldAssessment }[];
 }
@@ -209,7 +209,8 @@ class HistoryColumns {
 function markRevokedAgent(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
   const start = at + FRAME_HEAD_BYTES;
   const payload = bytes.subarray(start, start + readPayloadLength(bytes, at));
-  return revoked.applyRegistryEvent(payload).map((mark) => ({ before, mark }));
+  const atMs = readFrameTimeUs(bytes, at) / 1000;
+  return revoked.applyRegistryEvent(payload).map((mark) => ({ before, atMs, mark }));
 }
 
 /**
@@ -232,12 +233,13 @@ export function readOutcomeHistory(
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset) => {
-        const isEarlier = readFrameTimeUs(bytes, offset) / 1000 <= asOfMs;
+        const atMs = readFrameTimeUs(bytes, offset) / 1000;
+        const isEarlier = atMs <= asOfMs;
         const kind = readFrameKind(bytes, offset);
         const before = columns.length;
         if (kind === FRAME_KINDS.standings && isEarlier) {
           const standings = batches.decodeIfInOrder(bytes, offset);
-          if (standings !== undefined) columns.standings.push({ before, standings });
+          if (standings !== undefined) columns.standings.push({ before, atMs, standings });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           columns.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {

@@ -64,7 +64,8 @@ export class ReporterCredibilities {
   }
 }
 
-const SEED = 0x7472757374n;
+/** Of the tables that replays make. */
+export const REPLAY_SEED = 0x7472757374n;
 const CHUNK = 65_536;
 
 /** An engine over a history, and the clock at its end, epoch ms. */
@@ -106,8 +107,12 @@ class EventCursor {
   }
 }
 
-/** Returns the share of its weight that it counted for. */
-function foldHistoryOutcome(writer: TableWriter, history: OutcomeHistory, i: number): number {
+/** Folds outcome `i` of a history. Returns the share of its weight that it counted for. */
+export function foldHistoryOutcome(
+  writer: TableWriter,
+  history: OutcomeHistory,
+  i: number,
+): number {
   const settledAtMs = history.settledMs[i]!;
   return writer.fold({
     subject: history.agents[history.subjects[i]!]!,
@@ -143,7 +148,7 @@ export function replayHistory(
 ): ReplayedTable {
   const count = history.subjects.length;
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, config, SEED);
+  const writer = openEngineWriter(memory, config, REPLAY_SEED);
   const reader = openEngineReader(memory, 1);
   const order = wanted.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
   const credibilities = new ReporterCredibilities(config.credibility_min);
@@ -181,7 +186,7 @@ export function foldHistoryUpTo(
   config: ScoringConfig,
 ): Pick<ReplayedTable, "writer" | "reader"> & { count: number } {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, config, SEED);
+  const writer = openEngineWriter(memory, config, REPLAY_SEED);
   const events = new EventCursor(
     history,
     writer,

@@ -4,6 +4,7 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import { computeConfigDigest } from "../../engine/config.ts";
 import type { ConfigDetail, ConfigHistory, ConfigDifference, ConfigSummary } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
+import type { ConfigPeriod } from "../replay/daily-replay.ts";
 import type { Promotion } from "./files.ts";
 
 /** Configs listed: the newest. */
@@ -14,6 +15,23 @@ export class ChampionConfigHistory implements ConfigHistory {
 
   constructor(champion: Champion) {
     this.#champion = champion;
+  }
+
+  periods(): ConfigPeriod[] {
+    const { promotions, champion } = this.#champion.state;
+    const changes = promotions.flatMap(({ at_ms, version, parent, rolled_back: back }) => [
+      { atMs: at_ms, version },
+      ...(back === undefined ? [] : [{ atMs: back.at_ms, version: back.left ?? parent }]),
+    ]);
+    const start = { atMs: Number.NEGATIVE_INFINITY, version: promotions[0]?.parent ?? champion };
+    const found = [start, ...changes.toSorted((left, right) => left.atMs - right.atMs)].flatMap(
+      ({ atMs, version }) => {
+        const config = this.#champion.readable(version);
+        return config === undefined ? [] : [{ fromMs: atMs, config }];
+      },
+    );
+    // Files of old configs may be gone: then the live one stands for all time.
+    return found.length > 0 ? found : [{ fromMs: start.atMs, config: this.#champion.config() }];
   }
 
   list(): ConfigSummary[] {

@@ -1,5 +1,6 @@
-// Scores as rows: every agent's as it stands, replaced as a whole, and a daily sample of them that
-// stays. They are read from the agent table; the journal alone does not give the sample back.
+// Scores as rows: every agent's as it stands, replaced as a whole, and daily scores that stay: samples of the
+// agent table as it was read, and days of a replay of the journal.
+import { DAY_MS } from "../../contract/units.ts";
 import { readNumber, type Connection } from "../duckdb.ts";
 import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
 
@@ -100,7 +101,11 @@ const SCORE_VIEW_COLUMNS: readonly (readonly [string, string, string])[] = [
     "as_of_position",
     "at least the journal up to here is in the score",
   ],
-  [buildInstantSql("as_of_ms"), "as_of", "when the score was read, UTC"],
+  [
+    buildInstantSql("as_of_ms"),
+    "as_of",
+    "when the score was read, UTC; of a day that was rebuilt its last millisecond",
+  ],
 ];
 
 const SCORE_SELECT_SQL = SCORE_VIEW_COLUMNS.map(
@@ -119,7 +124,8 @@ export const SCORE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   scores_daily: {
     sql: (from) => `SELECT day, ${SCORE_SELECT_SQL}, sampled_share FROM ${from("score_day_rows")}`,
     comment:
-      "every agent's score at the first reading of each UTC day; of very many agents a sample, the " +
+      "every agent's score once each UTC day: at its first reading, or at the end of the day where a replay " +
+      "of the journal rebuilt it (after an import, or on demand); of very many agents a sample, the " +
       "same every day. A key needs score:read as well",
     columns: [
       ["day", "UTC day of the reading"],
@@ -129,12 +135,18 @@ export const SCORE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   },
 };
 
-/** Appends scores, inside the open transaction. */
+/** Of which state of the journal scores are, and at what time (epoch ms) they were read. */
+export interface ScoreReading {
+  readonly position: number;
+  readonly nowMs: number;
+}
+
+/** Appends scores to a table like `agent_rows`, inside the open transaction. */
 export function appendScores(
   connection: Connection,
   rows: readonly ScoreRow[],
-  position: number,
-  nowMs: number,
+  { position, nowMs }: ScoreReading,
+  table = "agent_rows",
 ): Promise<void> {
   const types = [
     ...SCORE_TEXT_COLUMNS.map(() => "VARCHAR"),
@@ -145,7 +157,7 @@ export function appendScores(
     rows.map(() => position),
     rows.map(() => nowMs),
   ];
-  return connection.appendColumns("agent_rows", types, columns, rows.length);
+  return connection.appendColumns(table, types, columns, rows.length);
 }
 
 /** The newest day of which there is a sample, as days since 1970; -1 without one. */
@@ -168,8 +180,59 @@ export async function insertDailySample(
   const agentCount = await readNumber(connection, "SELECT count(*) FROM agent_rows");
   const share = Math.min(1, agentsMax / Math.max(1, agentCount));
   await connection.run(
-    `INSERT INTO score_day_rows SELECT DATE '1970-01-01' + ${day}, ${share}, * FROM agent_rows
-     WHERE hash(agent) % 1000000 < ${Math.ceil(share * 1_000_000)}`,
+    `INSERT INTO score_day_rows SELECT ${buildDaySql(day)}, ${share}, * FROM agent_rows
+     WHERE ${buildSampleSql(share)}`,
   );
-  await connection.run(`DELETE FROM score_day_rows WHERE day < DATE '1970-01-01' + ${cutoffDay}`);
+  await connection.run(`DELETE FROM score_day_rows WHERE day < ${buildDaySql(cutoffDay)}`);
+}
+
+const buildDaySql = (day: number) => `DATE '1970-01-01' + ${day}`;
+
+/** Whether the row's agent is in a sample of this share of all agents. */
+const buildSampleSql = (share: number) => `hash(agent) % 1000000 < ${Math.ceil(share * 1_000_000)}`;
+
+/** Table of replayed scores on their way into a day; of the writer's connection alone. */
+const REPLAYED_TABLE = "replayed_score_rows";
+
+/** Those of `agents` that a daily sample of at most `agentsMax` has, and their share of all. */
+export async function selectSampledAgents(
+  connection: Connection,
+  agents: readonly string[],
+  agentsMax: number,
+): Promise<{ sampled: string[]; share: number }> {
+  const share = Math.min(1, agentsMax / Math.max(1, agents.length));
+  if (share === 1) return { sampled: [...agents], share };
+  await connection.run("CREATE OR REPLACE TEMP TABLE replayed_agents (agent VARCHAR)");
+  await connection.appendColumns("replayed_agents", ["VARCHAR"], [agents], agents.length);
+  const sampled = await connection.rows(`FROM replayed_agents WHERE ${buildSampleSql(share)}`);
+  await connection.run("DROP TABLE replayed_agents");
+  return { sampled: sampled.map(([agent]) => String(agent)), share };
+}
+
+/** Replaces what is on record for a day (since 1970) by `rows`. Inside the open transaction. */
+export async function replaceDailyScores(
+  connection: Connection,
+  { day, share, ...reading }: ScoreReading & { readonly day: number; readonly share: number },
+  rows: readonly ScoreRow[],
+): Promise<void> {
+  const daySql = buildDaySql(day);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE ${REPLAYED_TABLE} AS FROM agent_rows LIMIT 0`);
+  await appendScores(connection, rows, reading, REPLAYED_TABLE);
+  await connection.run(`DELETE FROM score_day_rows WHERE day = ${daySql}`);
+  await connection.run(
+    `INSERT INTO score_day_rows SELECT ${daySql}, ${share}, * FROM ${REPLAYED_TABLE}`,
+  );
+  await connection.run(`DROP TABLE ${REPLAYED_TABLE}`);
+}
+
+/**
+ * When the newest imported outcome was recorded (epoch ms, or null) that settled before `settledBeforeMs`, stands
+ * after `position` and is in no replay on record. A replay reads a day at its last millisecond, the daily
+ * sample long before.
+ */
+export function buildNewestImportSql(position: number, settledBeforeMs: number): string {
+  return `SELECT max(epoch_ms(recorded_at)) FROM outcome_rows WHERE signed_by = 'import'
+    AND settled_at < epoch_ms(CAST(${settledBeforeMs} AS BIGINT)) AND position > greatest(${position},
+      (SELECT coalesce(max(as_of_position), 0) FROM score_day_rows
+       WHERE as_of_ms = epoch_ms(CAST(day AS TIMESTAMP)) + ${DAY_MS - 1}))`;
 }
