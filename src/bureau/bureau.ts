@@ -7,7 +7,11 @@ import type { Objection } from "../contract/schemas/disputes.ts";
 import type { AgentExplanation } from "../contract/schemas/scores.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/principal.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../contract/schemas/outcomes.ts";
+import type {
+  ImportedOutcome,
+  OutcomeReceipt,
+  OutcomeRequest,
+} from "../contract/schemas/outcomes.ts";
 import type {
   CheckRequest,
   CheckResponse,
@@ -74,11 +78,13 @@ export interface Bureau {
   ): Promise<ImportResult[]>;
   /**
    * Operators' bulk load (`trustrank import`): bureau-signed, free of the age limit, `source` kept
-   * with every row. Resolves with one result per row, never all-or-nothing.
+   * with every row. A row may say which tenant reported it and whether it counts as first-party: the fault
+   * `insufficient_scope` for one that does without the scope `admin`. Resolves with one result per row,
+   * never all-or-nothing.
    * @throws ServiceFault when the journal cannot take outcomes at all.
    */
   importOutcomes(
-    requests: readonly OutcomeRequest[],
+    requests: readonly ImportedOutcome[],
     source: string,
     call: CallContext,
   ): Promise<ImportResult[]>;

@@ -134,8 +134,7 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
 }
 
 function selectRecordedVoice({ signature, voice = 0, signerVoice = 0 }: OutcomeRecord): number {
-  if (signature === "none") return voice;
-  return signature === "reporter" ? signerVoice : 0;
+  return signature === "none" ? voice : signerVoice;
 }
 
 /** Writes a string at `at` and its length at `lengthAt`; returns how many bytes it took. */

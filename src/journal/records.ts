@@ -62,7 +62,10 @@ export interface OutcomeRecord {
   action: string;
   /** Number of the sending tenant (hashTenantToVoice); kept where no reporter signed. */
   voice?: number;
-  /** Of a signed one whose reporter nobody vouches for: number of the tenant that it counts as. */
+  /**
+   * Of a signed one whose reporter nobody vouches for, and of an import that is a tenant's own report: number
+   * of the tenant that it counts as.
+   */
   signerVoice?: number;
   /** True when an admin has marked that key as first-party, or the operator imported it. */
   isFirstParty?: boolean;

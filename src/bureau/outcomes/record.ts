@@ -6,7 +6,11 @@ import { encodeAgentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import { extractNamespace } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import type {
+  ImportedOutcome,
+  OutcomeReceipt,
+  OutcomeRequest,
+} from "../../contract/schemas/outcomes.ts";
 import { hashTenantToVoice } from "../../contract/voices.ts";
 import { type Grade, GRADES, UNPROVED_GRADE_INDEX } from "../../contract/vocabulary.ts";
 import type { EngineReader } from "../../engine/reading.ts";
@@ -153,11 +157,12 @@ export function attachReporterSignature(
  */
 export function importOutcomes(
   services: BureauServices,
-  requests: readonly OutcomeRequest[],
+  requests: readonly ImportedOutcome[],
   source: string,
   call: CallContext,
 ): Promise<ImportResult[]> {
   const nowMs = services.clock();
+  const importer = selectOutcomeSender(call.principal, services);
   // Appended one by one and awaited together: the ledger syncs them in as few batches as it can,
   // and a row that conflicts with an earlier one is that row's result alone.
   return Promise.all(
@@ -165,16 +170,42 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault =
         findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY) ??
-        findUnsignedAttestationFault(request);
+        findUnsignedAttestationFault(request) ??
+        findImporterFault(request, importer);
       if (fault !== undefined) return fault;
-      // The files are the operator's word, whichever key sends them.
-      const sender = { ...selectOutcomeSender(call.principal, services), isFirstParty: true };
+      const sender = selectImportedSender(request, importer, services);
       const record = buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
       record.signature = "bureau";
+      if (!sender.isFirstParty) record.signerVoice = sender.voice;
       record.source = source;
       return services.ledger.append(record).catch(catchRowFault);
     }),
   );
+}
+
+/** Only an administrator may say who reported: others would speak for another tenant, or vouch for themselves. */
+function findImporterFault(
+  { tenant, first_party }: ImportedOutcome,
+  { isAdmin }: OutcomeSender,
+): ServiceFault | undefined {
+  if (isAdmin || (tenant === undefined && first_party === undefined)) return undefined;
+  const pointer = tenant === undefined ? "/first_party" : "/tenant";
+  const detail = `only a key with the scope \`admin\` may set \`${pointer.slice(1)}\``;
+  return createOutcomeFault("insufficient_scope", pointer, detail);
+}
+
+/**
+ * Who answers for an imported row: the tenant that it names, else the importing key's. The files are the
+ * operator's word, whichever key sends them, unless the row says that it is the tenant's alone.
+ */
+function selectImportedSender(
+  { tenant, first_party: isFirstParty = true }: ImportedOutcome,
+  importer: OutcomeSender,
+  { policies }: SenderSources,
+): OutcomeSender {
+  if (tenant === undefined) return { ...importer, isFirstParty };
+  const stakesUnit = policies.findActivePolicy(tenant).terms.connect.unit;
+  return { ...importer, tenant, voice: hashTenantToVoice(tenant), isFirstParty, stakesUnit };
 }
 
 /** An error that cannot be laid to one row ends the whole: nothing was acknowledged of it. */
@@ -226,6 +257,7 @@ type OutcomeFaultCode =
   | "outcome_in_future"
   | "outcome_too_old"
   | "namespace_not_owned"
+  | "insufficient_scope"
   | "signature_required";
 
 function createOutcomeFault(code: OutcomeFaultCode, pointer: string, detail: string): ServiceFault {

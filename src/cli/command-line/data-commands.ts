@@ -15,6 +15,7 @@ import {
   type Command,
   parseCount,
   parseNamespace,
+  parseTenant,
   Option,
   buildSettingOption,
   parseTimeMs,
@@ -36,12 +37,21 @@ export function addImportCommand(program: Command): void {
     .addOption(
       new Option("--rebase <when>", "shift all times; the newest becomes").choices(["now"]),
     )
+    .option("--tenant <name>", "tenant that reported the rows that name none", parseTenant)
+    .option(
+      "--not-first-party",
+      "rows that do not say count as unsigned reports of the tenant's own",
+    )
     .option("--bad-lines-max <count>", "bad lines to skip before giving up", parseCount, 100)
     .action((path: string, flags) => {
       const { format, namespace, badLinesMax } = flags;
       const isRebased = flags.rebase === "now";
       const nowMs = Date.now();
-      const options = { path, format, namespace, isRebased, nowMs, badLinesMax };
+      const who = {
+        tenant: flags.tenant,
+        isFirstParty: flags.notFirstParty === true ? false : undefined,
+      };
+      const options = { path, format, namespace, isRebased, nowMs, badLinesMax, ...who };
       return commands.runImport(resolveDataAccess(flags), options, flags);
     });
 }

@@ -1,7 +1,8 @@
 // Flags that several commands share, and how their values are read. The only file that imports
 // commander.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { isAgentId } from "../../contract/identifiers.ts";
+import { isAgentId, isPlainText } from "../../contract/identifiers.ts";
+import { TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { parseSinceMs } from "../../contract/parse/parameters.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import type { Setting } from "../../service/settings/setting-kinds.ts";
@@ -61,6 +62,11 @@ export function parseNamespace(text: string): string {
     throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");
   }
   return text;
+}
+
+export function parseTenant(text: string): string {
+  if (isPlainText(text, TENANT_LENGTH_MAX)) return text;
+  throw new InvalidArgumentError(`expected 1 to ${TENANT_LENGTH_MAX} bytes of plain text`);
 }
 
 const US_PER_MS = 1000;

@@ -2,7 +2,7 @@
 // and copied. All faults of a body are reported together. Unknown members are ignored: the spec's
 // own routes must accept a newer caller.
 import type { ProvenanceRecord } from "../schemas/decisions.ts";
-import type { OutcomeRequest } from "../schemas/outcomes.ts";
+import type { ImportedOutcome, OutcomeRequest } from "../schemas/outcomes.ts";
 import type { CheckRequest, HandshakeRequest, VerifyRequest } from "../schemas/scores.ts";
 import type { FieldError } from "../faults.ts";
 import * as consoles from "../schemas/console.ts";
@@ -25,6 +25,7 @@ export const parseHandshakeRequest: Parser<HandshakeRequest> = createParser(
   scores.HandshakeRequest,
 );
 export const parseOutcomeRequest: Parser<OutcomeRequest> = createParser(outcomes.OutcomeRequest);
+export const parseImportedOutcome: Parser<ImportedOutcome> = createParser(outcomes.ImportedOutcome);
 export const parseSignedOutcome = createParser(outcomes.SignedOutcome);
 export const parseTransaction = createParser(outcomes.Transaction);
 

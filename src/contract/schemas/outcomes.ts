@@ -7,6 +7,7 @@ import {
   OUTCOME_ID_LENGTH_MAX,
   REQUEST_ID_LENGTH_MAX,
   SIGNATURE_LENGTH_MAX,
+  TENANT_LENGTH_MAX,
   TRANSACTION_ID_LENGTH_MAX,
 } from "../limits.ts";
 import { ATTESTERS, GRADES, SIGNATURES } from "../vocabulary.ts";
@@ -42,8 +43,7 @@ export const Transaction = t.defineStrictMessage(
 );
 export type Transaction = t.MessageOf<typeof Transaction>;
 
-/** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
-export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
+const outcomeMembers = {
   subject: scoredId,
   reporter: t.agentId,
   outcome,
@@ -86,8 +86,29 @@ export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
       "Compact JWS (`typ` `transaction+jws`) over a `Transaction` by the owner of the subject's namespace or a named mediator; only beside the reporter's signature, with `settled_at`.",
     ),
   ),
-});
+};
+
+/** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
+export const OutcomeRequest = t.defineMessage("OutcomeRequest", outcomeMembers);
 export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;
+
+/** One line of `POST /v1/outcomes/import`. */
+export const ImportedOutcome = t.defineMessage("ImportedOutcome", {
+  ...outcomeMembers,
+  tenant: t.makeOptional(
+    t.withDescription(
+      t.definePlainText(TENANT_LENGTH_MAX),
+      "The tenant that reported it, in whose unit its stakes are; left out: that of the importing key.",
+    ),
+  ),
+  first_party: t.makeOptional(
+    t.withDescription(
+      t.flag,
+      "Whether it counts on the operator's word, as when left out. False: as an unsigned report of the tenant's own.",
+    ),
+  ),
+});
+export type ImportedOutcome = t.MessageOf<typeof ImportedOutcome>;
 
 export const OutcomeReceipt = t.defineMessage("OutcomeReceipt", {
   outcome_id: t.text,

@@ -9,7 +9,11 @@ import {
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
 } from "../../contract/limits.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import type {
+  ImportedOutcome,
+  OutcomeReceipt,
+  OutcomeRequest,
+} from "../../contract/schemas/outcomes.ts";
 import {
   isSignedOutcomeItem,
   type OutcomeOrFault,
@@ -19,7 +23,9 @@ import {
   forEachLine,
   type SignedOutcomeItem,
 } from "../../contract/parse/outcome-batch.ts";
-import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import { parseJson } from "../../contract/parse/json.ts";
+import { tryParsePlainOutcome } from "../../contract/parse/outcome-fast.ts";
+import { parseImportedOutcome, parseOutcomeRequest } from "../../contract/parse/requests.ts";
 import type { ImportReport } from "../../contract/schemas/outcomes.ts";
 import type { ImportResult as BatchItem } from "../../bureau/bureau.ts";
 import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
@@ -66,9 +72,10 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     name: "import_outcomes",
     method: "POST",
     path: "/v1/outcomes/import",
-    summary: "Bulk load by the operator: one outcome per line, of any age, never all or nothing",
+    summary:
+      "Bulk load by the operator: one outcome per line, of any age and of any tenant, never all or nothing",
     access: "admin",
-    body: { kind: "ndjson", bytesMax: BATCH_BODY_BYTES_MAX, schema: "OutcomeRequest" },
+    body: { kind: "ndjson", bytesMax: BATCH_BODY_BYTES_MAX, schema: "ImportedOutcome" },
     query: {
       source:
         "Where the rows come from; kept with every row. `ratings:...` says that stakes were not " +
@@ -248,11 +255,11 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
     throw new ServiceFault("invalid_parameter", detail);
   }
   const report: ImportReport = { accepted: 0, duplicates: 0, rejected: [] };
-  const requests: OutcomeRequest[] = [];
+  const requests: ImportedOutcome[] = [];
   const lines: number[] = [];
   forEachLine(exchange.body, (line, bytes) => {
     try {
-      requests.push(parseOutcome(bytes));
+      requests.push(tryParsePlainOutcome(bytes) ?? parseImportedOutcome(parseJson(bytes)));
       lines.push(line);
     } catch (thrown) {
       addRejectedLine(report, line, thrown);

@@ -98,7 +98,8 @@ class StandingHistoryBuilder {
     const folded = this.#folded;
     if (!decodeFoldedOutcome(bytes, at, folded)) return;
     const isStranger = folded.voice >= VOICE_STRANGER;
-    const signature = isStranger ? readOutcomeSignatureIndex(bytes, at) : folded.signatureIndex;
+    const isSigned = isStranger && !isImportedOutcome(bytes, at);
+    const signature = isSigned ? readOutcomeSignatureIndex(bytes, at) : folded.signatureIndex;
     // Its reporter is a claim of the sender's: it gives no trust, teaches no stakes, makes no cluster.
     // One that signed is no claim; what its word is worth is what the batch computes.
     if (isStranger && signature === UNSIGNED) return;

@@ -7,7 +7,7 @@ import { basename } from "node:path";
 
 import { ServiceFault } from "../../contract/faults.ts";
 import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
-import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import type { ImportedOutcome } from "../../contract/schemas/outcomes.ts";
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import { CommandFailure } from "../failure.ts";
 import { readOutcomes } from "./read-outcomes.ts";
@@ -24,6 +24,10 @@ export interface ImportOptions {
   /** Shift all times so that the newest is `nowMs`. */
   readonly isRebased: boolean;
   readonly nowMs: number;
+  /** Tenant that reported the rows that name none; undefined: the importing key's. */
+  readonly tenant?: string | undefined;
+  /** Of the rows that do not say whether they are first-party; undefined: they are. */
+  readonly isFirstParty?: boolean | undefined;
   /** More bad lines than this end the import. */
   readonly badLinesMax: number;
 }
@@ -49,7 +53,7 @@ export interface BatchReport {
 }
 
 /** Takes one batch; batches are given in order and may overlap. */
-export type ImportSink = (batch: OutcomeRequest[], source: string) => Promise<BatchReport>;
+export type ImportSink = (batch: ImportedOutcome[], source: string) => Promise<BatchReport>;
 
 /**
  * Checks that the file can be read.
@@ -115,6 +119,8 @@ export async function importOutcomeFile(
     }
     row.outcome.id ??= `file:${digest}:${row.line}`;
     if (row.outcome.settled_at !== undefined) row.outcome.settled_at += shiftMs;
+    if (options.tenant !== undefined) row.outcome.tenant ??= options.tenant;
+    if (options.isFirstParty !== undefined) row.outcome.first_party ??= options.isFirstParty;
     if (run.add(row.outcome, row.line)) {
       await run.send();
       onProgress(readBytes, bytes);
@@ -128,7 +134,7 @@ class ImportRun {
   readonly #summary: ImportSummary;
   readonly #options: ImportOptions;
   readonly #inFlight: Promise<void>[] = [];
-  #batch: OutcomeRequest[] = [];
+  #batch: ImportedOutcome[] = [];
   #lines: number[] = [];
 
   constructor(sink: ImportSink, summary: ImportSummary, options: ImportOptions) {
@@ -148,7 +154,7 @@ class ImportRun {
   }
 
   /** True when the batch is full. */
-  add(outcome: OutcomeRequest, line: number): boolean {
+  add(outcome: ImportedOutcome, line: number): boolean {
     this.#batch.push(outcome);
     this.#lines.push(line);
     return this.#batch.length === BATCH_ITEMS_MAX;

@@ -2,10 +2,10 @@
 // member names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row becomes
 // a row with its fault and never ends the file: the import decides what to do about it.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import type { ImportedOutcome } from "../../contract/schemas/outcomes.ts";
 import type { ImportFormat } from "../../contract/views.ts";
 import { parseJson } from "../../contract/parse/json.ts";
-import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import { parseImportedOutcome } from "../../contract/parse/requests.ts";
 import { parseCsvLine } from "../../platform/csv.ts";
 import { readLines } from "./read-lines.ts";
 import type { TextLine } from "./read-lines.ts";
@@ -15,7 +15,7 @@ export interface OutcomeRow {
   /** Bytes of the file that the row took, for progress. */
   readonly bytes: number;
   /** The outcome, or the fault of the line. */
-  readonly outcome: OutcomeRequest | ServiceFault;
+  readonly outcome: ImportedOutcome | ServiceFault;
 }
 
 /** The rows of a file, in file order; `snap-ratings` sorted by time, then line. */
@@ -28,8 +28,8 @@ export function readOutcomes(
   return format === "csv" ? readCsvRows(path) : readJsonRows(path);
 }
 
-function parseImportRow(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {
-  let outcome: OutcomeRequest | ServiceFault;
+function parseImportRow(line: TextLine, parse: () => ImportedOutcome): OutcomeRow {
+  let outcome: ImportedOutcome | ServiceFault;
   try {
     outcome = parse();
   } catch (error) {
@@ -41,17 +41,18 @@ function parseImportRow(line: TextLine, parse: () => OutcomeRequest): OutcomeRow
 
 function* readJsonRows(path: string): Generator<OutcomeRow> {
   for (const line of readLines(path)) {
-    yield parseImportRow(line, () => parseOutcomeRequest(parseJson(Buffer.from(line.text))));
+    yield parseImportRow(line, () => parseImportedOutcome(parseJson(Buffer.from(line.text))));
   }
 }
 
 /** Which cells are not text; a cell that is NULL is an absent member. */
 const NUMBER_COLUMNS = new Set(["outcome", "stakes"]);
+const FLAG_COLUMNS = new Set(["agent_fault", "first_party"]);
 
 function convertCell(column: string, cell: string): unknown {
   if (NUMBER_COLUMNS.has(column)) return isDecimal(cell) ? Number(cell) : cell;
   if (column === "settled_at" && /^\d+$/.test(cell)) return Number(cell);
-  if (column === "agent_fault" && (cell === "true" || cell === "false")) return cell === "true";
+  if (FLAG_COLUMNS.has(column) && (cell === "true" || cell === "false")) return cell === "true";
   return cell;
 }
 
@@ -77,7 +78,7 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
         const cell = cells[i]!;
         if (cell !== null) members[column] = convertCell(column, cell);
       }
-      return parseOutcomeRequest(members);
+      return parseImportedOutcome(members);
     });
   }
 }
@@ -119,7 +120,7 @@ function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
       if (rating.cells.length !== 4 || !Number.isFinite(value) || value === 0) {
         throw createBadLineFault("expected SOURCE,TARGET,RATING,TIME with a rating that is not 0");
       }
-      return parseOutcomeRequest({
+      return parseImportedOutcome({
         subject: `agent://${namespace}/${target}`,
         reporter: `agent://${namespace}/${source}`,
         outcome: value > 0 ? 1 : 0,

@@ -235,10 +235,11 @@ function selectWeighedGrade(record: OutcomeRecord): string {
   return GRADES[computeWeighedGrade(gradeIndex, answering)] ?? "";
 }
 
-/** Who signed an outcome; the operator's import is signed as `bureau`. */
-function selectSigner({ signature, isFirstParty }: OutcomeRecord): EvidenceKind | "none" {
+/** Who signed an outcome; the operator's import is signed as `bureau`, also where it is a tenant's own report. */
+function selectSigner(record: OutcomeRecord): EvidenceKind | "none" {
+  const { signature, isFirstParty, signerVoice } = record;
   if (signature === "reporter") return "reporter";
-  if (signature === "bureau") return "import";
+  if (signature === "bureau") return signerVoice === undefined ? "import" : "none";
   return isFirstParty === true ? "bureau" : "none";
 }
 

@@ -231,7 +231,7 @@ export async function replaceDailyScores(
  * sample long before.
  */
 export function buildNewestImportSql(position: number, settledBeforeMs: number): string {
-  return `SELECT max(epoch_ms(recorded_at)) FROM outcome_rows WHERE signed_by = 'import'
+  return `SELECT max(epoch_ms(recorded_at)) FROM outcome_rows WHERE signature = 'bureau'
     AND settled_at < epoch_ms(CAST(${settledBeforeMs} AS BIGINT)) AND position > greatest(${position},
       (SELECT coalesce(max(as_of_position), 0) FROM score_day_rows
        WHERE as_of_ms = epoch_ms(CAST(day AS TIMESTAMP)) + ${DAY_MS - 1}))`;

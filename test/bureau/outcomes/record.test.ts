@@ -315,6 +315,50 @@ describe("imported outcomes", () => {
     expect(again).toEqual([{ ...(results[0] as OutcomeReceipt), duplicate: true }]);
   });
 
+  it("count for the tenant that an administrator names, and as its own report where it says so", async () => {
+    const subjects = ["agent://a/of-operator", "agent://a/of-globex", "agent://a/of-globex-alone"];
+    const [own, named, alone] = subjects.map((subject) => outcome({ subject, grade: "onchain" }));
+    const rows = [
+      own!,
+      { ...named!, tenant: "globex" },
+      { ...alone!, tenant: "globex", first_party: false },
+    ];
+    const results = await bureau.importOutcomes(rows, "import:file", call);
+    expect(results.map((each) => (each instanceof ServiceFault ? each.code : "taken"))).toEqual([
+      "taken",
+      "taken",
+      "taken",
+    ]);
+    const weights = subjects.map((each) => bureau.explainScore(each, call).evidence.successes_90d);
+    expect(weights[1]).toBe(weights[0]);
+    // As an unsigned report of a tenant that nobody vouches for: what it claims proves nothing.
+    expect(results[2]).toMatchObject({ claimed_grade: "onchain", signature: "bureau" });
+    const reported = "agent://a/reported-by-globex";
+    const voice = hashTenantToVoice("globex");
+    const globex = { ...principal, tenant: "globex", voice, isFirstParty: false };
+    await record(outcome({ subject: reported, grade: "onchain" }), { ...call, principal: globex });
+    expect(weights[2]).toBe(bureau.explainScore(reported, call).evidence.successes_90d);
+    expect(weights[2]).toBeLessThan(weights[0]! / 2);
+  });
+
+  it("refuse rows that say who reported, unless an administrator sends them", async () => {
+    const key = { ...call, principal: { ...call.principal, scopes: new Set<never>() } };
+    const rows = [
+      { ...outcome({ subject: "agent://a/x1" }), tenant: "globex" },
+      { ...outcome({ subject: "agent://a/x2" }), first_party: false },
+      outcome({ subject: "agent://a/x3" }),
+    ];
+    const results = await bureau.importOutcomes(rows, "import:file", key);
+    const found = results.map((each) =>
+      each instanceof ServiceFault ? [each.code, each.errors[0]!.pointer] : "taken",
+    );
+    expect(found).toEqual([
+      ["insufficient_scope", "/tenant"],
+      ["insufficient_scope", "/first_party"],
+      "taken",
+    ]);
+  });
+
   it("reject as a whole when the journal takes nothing", async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "trustrank-closed-"));
     const engineMemory = createEngineMemory();

@@ -169,7 +169,8 @@ describeServers("routes", (service) => {
         "",
         '{"subject":',
         `${JSON.stringify(OUTCOME_BODY)}\r`,
-        JSON.stringify({ ...OUTCOME_BODY, outcome: 7 }),
+        JSON.stringify({ ...OUTCOME_BODY, outcome: 7, tenant: "", first_party: 1 }),
+        JSON.stringify({ ...OUTCOME_BODY, tenant: "globex", first_party: false }),
         JSON.stringify({ ...OUTCOME_BODY, reporter: OUTCOME_BODY.subject }),
       ];
       const answer = await call(service, "/v1/outcomes/import?source=old%20books.csv", {
@@ -178,19 +179,27 @@ describeServers("routes", (service) => {
         headers: { "content-type": "application/x-ndjson" },
       });
       expect(answer.status).toBe(200);
-      expect([answer.json.accepted, answer.json.duplicates]).toEqual([2, 0]);
+      expect([answer.json.accepted, answer.json.duplicates]).toEqual([3, 0]);
       expect(
         answer.json.rejected.map((row: { line: number; code: string }) => [row.line, row.code]),
       ).toEqual([
         [3, "malformed_body"],
         [5, "invalid_request"],
-        [6, "self_report"],
+        [7, "self_report"],
       ]);
-      expect(answer.json.rejected[1].errors[0].pointer).toBe("/outcome");
+      const pointers = answer.json.rejected[1].errors.map(
+        (each: { pointer: string }) => each.pointer,
+      );
+      expect(pointers).toEqual(["/outcome", "/tenant", "/first_party"]);
       expect(service.bureau.imported.map((row) => row.source)).toEqual([
         "old books.csv",
         "old books.csv",
+        "old books.csv",
       ]);
+      expect(service.bureau.imported.at(-1)!.request).toMatchObject({
+        tenant: "globex",
+        first_party: false,
+      });
     });
   });
 });

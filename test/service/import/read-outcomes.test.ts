@@ -114,6 +114,17 @@ describe("csv", () => {
     expect(empty!.outcome).toMatch(/^bad: .*action/);
   });
 
+  it("takes who reported, and whether it is first-party", () => {
+    const header = "subject,reporter,outcome,stakes,grade,tenant,first_party";
+    const row = "agent://a/x,agent://b/y,1,2.5,counterparty";
+    const rows = rowsOf(`${header}\n${row},globex,false\n${row},globex,\n${row},,0`, "csv");
+    expect(rows.map(({ outcome }) => outcome)).toEqual([
+      { ...OUTCOME, tenant: "globex", first_party: false },
+      { ...OUTCOME, tenant: "globex" },
+      expect.stringMatching(/^bad: .*first_party/),
+    ]);
+  });
+
   it("names rows that are ragged, badly quoted or no outcome", () => {
     const header = "subject,reporter,outcome,stakes,grade";
     const rows = rowsOf(`${header}\na,b\n"a,b,c,d,e\nagent://a/x,agent://b/y,yes,1,self`, "csv");
