@@ -32,6 +32,35 @@ function measureCalibration(forecast: Forecast, holdout: Holdout) {
   };
 }
 
+/** Largest z of a rise of the Brier score that chance explains, one-sided 5 %. */
+const BRIER_Z_MAX = 1.645;
+
+/** Whether a measure passes, and why, in words that follow its value. */
+interface Judgement {
+  readonly isFine: boolean;
+  readonly why: string;
+}
+
+function judgeCalibrationError(
+  { own, other, noise }: { readonly own: number; readonly other: number; readonly noise: number },
+  { ece_max: most, ece_increase_max: increase }: GatePolicy,
+): Judgement {
+  const chance = `chance alone makes up to ${formatRounded(noise)}`;
+  if (own <= noise) return { isFine: true, why: `no more than chance: ${chance}` };
+  const needed = `needed at most ${most} and ${increase} above the champion's, or below the champion's`;
+  const isFine = (own <= most && own <= other + increase) || own < other;
+  return { isFine, why: `${isFine ? "small enough" : "too large"} (${needed}; ${chance})` };
+}
+
+/** @param distance of the interval from the range; 0 when they overlap. */
+function judgeByInterval(distance: number, isNearer: boolean, range: string): Judgement {
+  if (distance === 0) return { isFine: true, why: `its interval reaches the needed ${range}` };
+  const why = `its interval misses the needed ${range}`;
+  return isNearer
+    ? { isFine: true, why: `${why}, but it is nearer than the champion's` }
+    : { isFine: false, why };
+}
+
 /**
  * G4: calibrated probabilities. Fails when significantly off, or off where the champion is not: an
  * absolute cut on an intercept estimated from 40 failures (standard error .2) would fail a perfect
@@ -48,17 +77,18 @@ export function evaluateCalibrationGate(holdout: Holdout, policy: GatePolicy): G
   const worse = ownBriers.map((brier, i) => brier - otherBriers[i]!);
   const brier = computeTwoWayVariance(worse, weights, subjects, reporters);
   const brierZ = brier.variance > 0 ? brier.mean / Math.sqrt(brier.variance) : 0;
-  const isErrorFine =
-    own.ece <= noise ||
-    (own.ece <= policy.ece_max && own.ece <= other.ece + policy.ece_increase_max) ||
-    own.ece < other.ece;
+  const error = judgeCalibrationError({ own: own.ece, other: other.ece, noise }, policy);
   const large = policy.intercept_max;
-  const isInterceptFine =
-    computeIntervalDistance(own.intercept, own.interceptError, -large, large) === 0 ||
-    Math.abs(own.intercept) < Math.abs(other.intercept);
-  const isSlopeFine =
-    computeIntervalDistance(own.slope, own.slopeError, policy.slope_min, policy.slope_max) === 0 ||
-    Math.abs(Math.log(own.slope)) < Math.abs(Math.log(other.slope));
+  const offset = judgeByInterval(
+    computeIntervalDistance(own.intercept, own.interceptError, -large, large),
+    Math.abs(own.intercept) < Math.abs(other.intercept),
+    `-${large} to ${large}`,
+  );
+  const slope = judgeByInterval(
+    computeIntervalDistance(own.slope, own.slopeError, policy.slope_min, policy.slope_max),
+    Math.abs(Math.log(own.slope)) < Math.abs(Math.log(other.slope)),
+    `${policy.slope_min} to ${policy.slope_max}`,
+  );
   const numbers = {
     ece: own.ece,
     ece_noise: noise,
@@ -72,12 +102,13 @@ export function evaluateCalibrationGate(holdout: Holdout, policy: GatePolicy): G
     brier_increase: brier.mean,
     brier_z: brierZ,
   };
-  const passed = isErrorFine && isInterceptFine && isSlopeFine && brierZ <= 1.645;
+  const passed = error.isFine && offset.isFine && slope.isFine && brierZ <= BRIER_Z_MAX;
   const sentence =
-    `calibration error ${formatRounded(own.ece)} (champion ${formatRounded(other.ece)}, chance alone up to ` +
-    `${formatRounded(noise)}), slope ${formatRounded(own.slope, 2)} +- ${formatRounded(1.96 * own.slopeError, 2)}, ` +
-    `in the large ${formatRounded(own.intercept, 2)} +- ${formatRounded(1.96 * own.interceptError, 2)} log-odds, ` +
-    `Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${formatRounded(Math.abs(brierZ), 2)})`;
+    `calibration error ${formatRounded(own.ece)} (champion ${formatRounded(other.ece)}), ${error.why}; ` +
+    `slope ${formatRounded(own.slope, 2)} +- ${formatRounded(1.96 * own.slopeError, 2)}, ${slope.why}; ` +
+    `offset ${formatRounded(own.intercept, 2)} +- ${formatRounded(1.96 * own.interceptError, 2)} log-odds, ` +
+    `${offset.why}; Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${formatRounded(Math.abs(brierZ), 2)}; ` +
+    `a rise passes up to z ${BRIER_Z_MAX})`;
   return createGateResult("G4", { passed, numbers, sentence });
 }
 
@@ -103,11 +134,13 @@ export function evaluateFalsePositiveGate(holdout: Holdout, policy: GatePolicy):
   const passed =
     (!isProvable || upper <= policy.false_positive_max || isNoMore) && p > policy.mcnemar_p_min;
   const numbers = { successes: goods, refused, more, less, upper_bound: upper, mcnemar_p: p };
-  const sentence = isProvable
-    ? `${refused} of ${goods} successes denied, at most ${formatRounded(upper * 100, 3)} %; ${more} more ` +
-      `and ${less} fewer than the champion`
-    : `${refused} of ${goods} successes denied (${more} more, ${less} fewer than the ` +
-      `champion); too few to bound 0.1 %`;
+  const share = `${formatRounded(policy.false_positive_max * 100, 2)} %`;
+  const needed = isProvable
+    ? `needed at most ${share} at 95 % confidence (found ${formatRounded(upper * 100, 3)} %), or no more than the champion`
+    : `needed no more than the champion: ${goods} successes are too few to show that at most ${share} are denied`;
+  const sentence =
+    `${refused} of ${goods} successes denied, ${more} that the champion does not deny and ${less} fewer of ` +
+    `those that it does; ${needed}, and no rise beyond chance (p ${formatRounded(p, 3)}, above ${policy.mcnemar_p_min})`;
   return createGateResult("G5", { passed, numbers, sentence });
 }
 
@@ -184,8 +217,10 @@ export function evaluateStabilityGate(
   const sentence =
     `median score moves ${formatRounded(middle, 1)} points, ${formatRounded(numbers.tier_migration * 100, 1)} % ` +
     `change tier, rank correlation ${formatRounded(numbers.rank_correlation, 3)}` +
+    `; needed within ${policy.median_shift_max} points, at most ${formatRounded(policy.tier_migration_max * 100, 1)} % ` +
+    `and at least ${policy.rank_correlation_min}` +
     (isStructural
-      ? `: structural, so z ${formatRounded(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
+      ? `, or z above ${policy.z_min_structural} (found ${formatRounded(z, 2)}), or a person's sign-off`
       : "");
   return createGateResult("G8", { passed, isWarning: isStructural, numbers, sentence });
 }

@@ -113,14 +113,43 @@ function describeSliceCalibration({
   const percent = (share: number) => `${formatRounded(share * 100, 1)} %`;
   const why = {
     sound: "",
-    "by chance": "let through: within chance",
-    inherited: "let through: the champion is no better beyond chance",
-    worse: "worse than the champion beyond chance",
+    "by chance": "passes: within chance",
+    inherited: "passes: the champion is no better beyond chance",
+    worse: "fails: worse than the champion beyond chance",
   }[verdict];
   return (
     `${name}: ${percent(predicted)} foretold, ${percent(observed)} seen, ` +
     `${percent(champion)} by the champion (${why})`
   );
+}
+
+function describeHurtSlices(
+  hurt: readonly HoldoutSlice[],
+  tested: readonly HoldoutSlice[],
+  policy: GatePolicy,
+): string {
+  const listNames = (slices: readonly HoldoutSlice[]) => slices.map(({ name }) => name).join(", ");
+  const named = hurt.length === 0 ? "" : `: ${listNames(hurt)}`;
+  return (
+    `${hurt.length} of ${tested.length} slices with ${policy.slice_rows_min} rows or more get clearly worse${named}, ` +
+    `needed 0 (looked at: ${listNames(tested) || "none"})`
+  );
+}
+
+/** Says why errors pass where they do: a reader sees the count first. */
+function describeWrongSlices(
+  found: {
+    readonly off: readonly SliceCalibration[];
+    readonly worse: readonly SliceCalibration[];
+    readonly count: number;
+  },
+  { slice_factor_max: factor }: GatePolicy,
+): string {
+  const { off, worse, count } = found;
+  const wrong = `in ${off.length} of ${count} slices the failures foretold are off by more than a factor of ${factor}`;
+  const needed = `needed 0 where the new weights add to the error beyond chance, found ${worse.length}`;
+  const named = (worse.length > 0 ? worse : off).map(describeSliceCalibration).join("; ");
+  return `${wrong}; ${needed}${named === "" ? "" : `: ${named}`}`;
 }
 
 /**
@@ -154,13 +183,10 @@ export function evaluateSliceGate(
   });
   const off = means.filter(({ verdict }) => verdict !== "sound");
   const worse = off.filter(({ verdict }) => verdict === "worse");
-  const worst = hurt.length === 0 ? "" : `: ${hurt.map(({ name }) => name).join(", ")}`;
-  const named = (worse.length > 0 ? worse : off).map(describeSliceCalibration).join("; ");
-  const sentence =
-    `${hurt.length} of ${tested.length} slices with enough rows get clearly worse${worst} ` +
-    `(looked at: ${tested.map(({ name }) => name).join(", ") || "none"}); ${off.length} of ` +
-    `${means.length} foretell failures wrongly by more than a factor of ` +
-    `${policy.slice_factor_max}${named === "" ? "" : `: ${named}`}`;
+  const sentence = [
+    describeHurtSlices(hurt, tested, policy),
+    describeWrongSlices({ off, worse, count: means.length }, policy),
+  ].join("; ");
   const passed = hurt.length === 0 && worse.length === 0;
   const isWarning = passed && off.some(({ verdict }) => verdict === "inherited");
   return createGateResult("G10", { passed, isWarning, numbers, sentence });

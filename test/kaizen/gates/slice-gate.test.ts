@@ -63,7 +63,7 @@ describe("slices of a holdout", () => {
     };
     const gate = evaluateSliceGate(holdout, buildSlices(evidence, 0, ROWS), [], GATE_POLICY);
     expect(gate.passed).toBe(false);
-    expect(gate.sentence).toMatch(/^1 of 4 slices .*: namespace bank \(/);
+    expect(gate.sentence).toMatch(/^1 of 4 slices .*: namespace bank, needed 0 \(looked at/);
     expect(gate.numbers["all: z"]).toBeGreaterThan(0);
   });
 
@@ -101,13 +101,13 @@ describe("calibration in the slices", () => {
     const gate = gateWith(1, 1);
     expect(gate).toMatchObject({ passed: true, isWarning: false });
     expect(gate.numbers["second: foretold"]).toBeCloseTo(gate.numbers["second: seen"]!, 1);
-    expect(gate.sentence).toContain("0 of 2 foretell failures wrongly");
+    expect(gate.sentence).toContain("in 0 of 2 slices the failures foretold are off");
   });
 
   it("stops a challenger that adds the error", () => {
     const gate = gateWith(0.5, 1);
     expect(gate.passed).toBe(false);
-    expect(gate.sentence).toMatch(/second: .* foretold, .* seen, .* \(worse than the champion/);
+    expect(gate.sentence).toMatch(/second: .* foretold, .* seen, .* \(fails: worse than the champion/);
   });
 
   it("lets an inherited error through by name, and one that shrinks", () => {
@@ -119,7 +119,7 @@ describe("calibration in the slices", () => {
   });
 
   it("asks nothing of slices with few rows", () => {
-    expect(gateWith(0.2, 1, true).sentence).toContain("0 of 0 foretell");
+    expect(gateWith(0.2, 1, true).sentence).toContain("in 0 of 0 slices");
   });
 
   it("are what an agent did last, tenths of the stakes, and tiers", () => {

@@ -10,7 +10,7 @@ import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./scripts.ts";
 import type { AttackCredibility, AttackScript, AttackRecordings, AttackLegs } from "./scripts.ts";
 import { findEqualServiceThreshold, ATTACK_GOALS, shiftThresholdByOdds } from "./prizes.ts";
 import type { AttackGoal, LegSide } from "./prizes.ts";
-import { createGateResult } from "../register.ts";
+import { createGateResult, formatRounded } from "../register.ts";
 import type { GatePolicy, GateResult } from "../register.ts";
 
 /** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
@@ -70,6 +70,8 @@ function countWrongAnswers(
 
 /** Wrong answers of the challenger against those of the champion. */
 interface WrongAnswerExcess {
+  /** Of the challenger, as they are judged here. */
+  wrong: number;
   /** Share of the answers asked. */
   share: number;
   /** Chance of so many victims doing worse rather than better at one half. */
@@ -92,7 +94,7 @@ function compareTakings(
   const p = computeMcNemarPValue(more, fewer);
   const isSure = p < policy.attack_p_max && share > policy.attack_excess_max;
   // Few victims prove nothing by their number: what is large needs no proof.
-  return { share, p, isHarm: isSure || share > policy.attack_excess_large };
+  return { wrong: own.all, share, p, isHarm: isSure || share > policy.attack_excess_large };
 }
 
 /** One script and prize under both models. */
@@ -159,16 +161,29 @@ export function measureScoreLiftPoints(
   return Object.fromEntries(lifts) as Record<AttackScript, number>;
 }
 
+const formatShare = (share: number): string => `${formatRounded(share * 100, 1)} %`;
+
 /** What a comparison is judged by: the smaller of its excesses. */
 const computeComparisonWeight = ({ excess, alike = excess }: AttackComparison): number =>
   Math.min(excess.share, alike.share);
 
-function describeComparison({ script, prize, asked, own, other }: AttackComparison): string {
+/**
+ * A comparison in words. It is judged by the agents' probabilities alone, beyond the border by a margin; the
+ * default policy, which also asks for a record, may hide what has become worse.
+ */
+function describeComparison(comparison: AttackComparison): string {
+  const { script, prize, asked, own, other, excess, alike = excess } = comparison;
   const { unit } = ATTACK_SCRIPTS[script];
   const formatPrice = ({ price }: WrongAnswers) =>
     price === undefined ? "never" : `from ${price}`;
   const prices = `${formatPrice(own)} ${unit} on, under the champion ${formatPrice(other)}`;
-  return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
+  if (own.all > other.all)
+    return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
+  const judged = Math.min(excess.wrong, alike.wrong);
+  return (
+    `${script} would get ${prize} in ${judged} of ${asked} answers by its probability alone, not ` +
+    `${other.all} (the policy's other rules leave ${own.all})`
+  );
 }
 
 /** The largest few in words; the numbers have them all. */
@@ -266,6 +281,8 @@ export function evaluateAttackGate(
     `${before}); ${found}; ` +
     (credibility.isInForce
       ? `${credibility.believed} invented agents came to be believed`
-      : "no seeds are named, so that every reporter counts fully");
+      : "no seeds are named, so that every reporter counts fully") +
+    `; needed: none more often in over ${formatShare(policy.attack_excess_max)} of its answers beyond ` +
+    `chance, or in over ${formatShare(policy.attack_excess_large)}`;
   return createGateResult("G9", { passed: harms.length === 0, numbers, sentence });
 }
