@@ -247,7 +247,7 @@ function printRun(run: LinkedRun): void {
   const { rows_by_kind: signed } = run;
   if (signed !== undefined) {
     const counts = Object.entries(signed).map(([kind, count]) => `${kind} ${count}`);
-    print(`rows by who signed: ${counts.join(", ")}`);
+    print(`outcomes of all tenants together, by who signed: ${counts.join(", ")}`);
   }
   for (const side of run.findings?.sides ?? []) {
     print(`\n${side.side}: ${side.passed ? "passed" : "not promoted"}`);
@@ -255,8 +255,8 @@ function printRun(run: LinkedRun): void {
     if (border !== undefined) print(`denials: ${border}`);
     if (count.held_back !== undefined) {
       print(
-        `${count.held_back} of ${count.holdout} tested outcomes settled of agents held back at L2; ` +
-          `${count.decided ?? 0} name the decision they came of`,
+        `${count.held_back} of ${count.holdout} tested outcomes are of agents that the live weights hold back ` +
+          `at L2; ${count.decided ?? 0} name the decision they came of`,
       );
     }
     const rows = side.gates.map((gate) => [

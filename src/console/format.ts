@@ -21,6 +21,11 @@ export function formatPercent(share: number | null | undefined, digits = 1): str
   return share === null || share === undefined ? "–" : `${formatNumber(share * 100, digits)} %`;
 }
 
+/** A share that may be too small for two digits: then what it is below. */
+export function formatSmallShare(share: number | null): string {
+  return share !== null && share > 0 && share < 0.0001 ? "below 0.01 %" : formatPercent(share, 2);
+}
+
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function formatBytes(value: number | null | undefined): string {

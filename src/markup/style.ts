@@ -157,7 +157,7 @@ svg.interval{width:220px;max-width:none}svg text.name{fill:var(--ink);font-size:
 .frame{fill:none;stroke:var(--line)}.grid{stroke:var(--line);stroke-width:.6}
 .axis{stroke:var(--soft)}.perfect{stroke:var(--soft);stroke-dasharray:3 4;stroke-width:1.5}
 .line{fill:none;stroke-width:2.2}.champion{stroke:var(--old)}.challenger{stroke:var(--new)}
-.error{stroke-width:1.2;opacity:.65}
+.error{fill:none;stroke-width:1.8;opacity:.9}
 .line.champion{stroke-dasharray:7 4}
 .bar{stroke:none}.bar.champion{fill:var(--old);opacity:.75}.bar.challenger{fill:var(--new)}
 circle.challenger{fill:var(--new)}rect.champion{fill:var(--old)}

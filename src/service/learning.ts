@@ -104,6 +104,7 @@ export async function openLearning(
     dataDir: paths.root,
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
+    unitOfAccount: config.console.unitOfAccount,
     onEnd: (ended) => {
       notes.recordNote("backtests", buildBacktestRow(ended, clock())).catch((error: unknown) => {
         log.warn("backtest_not_on_record", { detail: (error as Error).message });

@@ -21,15 +21,18 @@ import {
 } from "../../kaizen/report/backtest-money.ts";
 import {
   formatCount,
+  describeAmountUnit,
+  formatFalseAlarms,
   formatMoney,
-  formatRatioAsPercent,
   BACKTEST_QUESTION_LABELS,
   formatReasonLabel,
   formatPercent,
 } from "../../kaizen/report/backtest-tables.ts";
 import { CommandFailure } from "../../service/failure.ts";
+import { readSetting } from "../../service/settings/settings.ts";
 import { OPERATOR_CALL } from "../../service/import/local-sink.ts";
 import { runOnFilesOrServer, type DataAccess } from "../data-access.ts";
+import { readEnvironment } from "../environment.ts";
 import { withCoreOnFiles } from "../file-core.ts";
 import { printNote, print, printJson, printTable, type OutputFlags } from "../output.ts";
 import { readPolicy } from "./policy-command.ts";
@@ -99,6 +102,7 @@ function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Promise<
       ...shared,
       policies,
       weights: () => kaizen.weights(),
+      unitOfAccount: readSetting("unitOfAccount", undefined, readEnvironment()),
     });
     const startedBy = OPERATOR_CALL.principal.keyId;
     const { done } = backtests.start({ ...order, startedBy })!;
@@ -150,38 +154,34 @@ async function showBacktestProgress<T>(
   }
 }
 
-const MONEY_COLUMNS = [
+/** Amounts are in `unit`. */
+const listMoneyColumns = (unit: string): string[] => [
   "asked as",
   "decided by",
-  "lost",
-  "friction",
-  "review",
-  "cost",
-  "of volume",
+  ...["lost", "friction", "review", "cost"].map((name) => `${name}, ${unit}`),
+  "cost, % of volume",
   "good connected",
   "good held",
 ];
 
-const COLUMNS = [
+/** The same. */
+const listColumns = (unit: string): string[] => [
   "level",
   "asked as",
   "policy",
   "good allowed",
   "bad allowed",
-  "good denied (95 %)",
+  "good denied (95 % interval)",
   "bad denied",
-  "stakes lost",
-  "turned away",
+  `stakes lost, ${unit}`,
+  `stakes turned away, ${unit}`,
 ];
 
-const POLICY_COLUMN = COLUMNS.indexOf("policy");
+const POLICY_COLUMN = listColumns("").indexOf("policy");
 
 function formatBacktestCells(row: BacktestRow): string[] {
-  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
-  const alarms =
-    rate === null || low === null || high === null
-      ? ""
-      : `${formatRatioAsPercent(rate)} (${formatRatioAsPercent(low)} to ${formatRatioAsPercent(high)})`;
+  const { rate, interval } = formatFalseAlarms(row);
+  const alarms = rate === "" ? "" : `${rate} (${interval})`;
   return [
     row.level,
     BACKTEST_QUESTION_LABELS[row.question],
@@ -212,31 +212,39 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const beside = given === null ? live : `${given} beside the live ${live}`;
   printNote(`back-test ${id} of ${beside}, tenant ${backtest.tenant}`);
   const days = first === null ? "" : `, settled ${first.slice(0, 10)} to ${last!.slice(0, 10)}`;
-  printNote(`${formatCount(good)} good and ${formatCount(bad)} bad outcomes${days}`);
+  const counted = `${formatCount(good)} good and ${formatCount(bad)} bad outcomes`;
+  printNote(
+    `${counted} of all tenants together${days}; amounts are in ${describeAmountUnit(backtest)}`,
+  );
   for (const warning of warnings) printNote(`note: ${warning}`);
   const held = new Set(findings.curves.map((curve) => curve.level));
   const rows = findings.rows
     .filter((row) => held.has(row.level) && row.good + row.bad > 0)
     .toSorted((a, b) => computeRowOrder(a) - computeRowOrder(b));
-  printTable(COLUMNS, mergeEqualPolicies(rows.map(formatBacktestCells)));
+  printTable(
+    listColumns(describeAmountUnit(backtest)),
+    mergeEqualPolicies(rows.map(formatBacktestCells)),
+  );
   printReasons(backtest, findings);
   printMoney(backtest, findings);
 }
 
 /** What each way to decide would have cost; nothing where no deal had stakes that were known. */
-function printMoney({ live, given }: Backtest, { money }: BacktestFindings): void {
+function printMoney(backtest: Backtest, { money }: BacktestFindings): void {
+  const { live, given } = backtest;
+  const unit = describeAmountUnit(backtest);
   const deals = money[0]?.deals ?? 0;
   const counted = given ?? live;
   if (deals === 0 || counted === undefined) return;
   print("");
-  printNote(`cost on ${formatCount(deals)} deals: ${describeMoneyTerms(counted.policy)}`);
+  printNote(`cost on ${formatCount(deals)} deals: ${describeMoneyTerms(counted.policy, unit)}`);
   const rows = money.map((row) => [
     MONEY_QUESTION_LABELS[row.asked],
     MONEY_PLAN_LABELS[row.plan],
     ...[row.lost, row.friction, row.review, row.cost].map(formatMoney),
     ...[row.cost_share, row.good_connected, row.good_held].map(formatMoneyShare),
   ]);
-  printTable(MONEY_COLUMNS, rows);
+  printTable(listMoneyColumns(unit), rows);
 }
 
 /** By level, then by question, the live policy first: what is to be compared stands together. */

@@ -8,6 +8,7 @@ import { ActiveFilters, FacetList, buildDecisionQuery, RANGES } from "./decision
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, readInputValue, useEffect, useMemo, useState, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, parsePlace, usePageParameters } from "../location.ts";
+import { hasAnyScope } from "../session.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Select } from "../parts/fields.ts";
@@ -257,7 +258,7 @@ export default function DecisionsPage(): VNode {
   const ask = html`<${DecisionSearch} parameters=${parameters} onChange=${change} />`;
   return html`<${Page}
     title="Decisions"
-    lead="Answers, with what they were judged from. Choose by facets, or draw a range in the chart."
+    lead=${`Answers${hasAnyScope() ? " of all tenants together" : ""}, with what they were judged from. Choose by facets, or draw a range in the chart.`}
     tools=${ask}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}

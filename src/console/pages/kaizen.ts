@@ -138,7 +138,7 @@ export default function KaizenPage(): VNode {
   const stamp = [row?.state, row?.rolled_back?.at, row?.finished_at].join(" ");
   return html`<${Page}
     title="Kaizen"
-    lead="New weights are learnt from settled outcomes, and go live only if every gate passes."
+    lead="New weights are learnt from settled outcomes of all tenants together, and go live only if every gate passes."
     tools=${value !== undefined && html`<${KaizenTools} status=${value} onDone=${onDone} />`}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}

@@ -6,6 +6,7 @@ import { getDocument, querySql } from "../api.ts";
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode, useState, useMemo } from "../html.ts";
 import { linkTo } from "../location.ts";
+import { hasAnyScope } from "../session.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Empty } from "../parts/notices.ts";
 import { Card, Page, Grid } from "../parts/page.ts";
@@ -265,6 +266,12 @@ const COLUMNS: readonly Column<LoggedLeg>[] = [
   },
 ];
 
+/** Whose figures these are: a sum is called so. */
+function describeScope(): string {
+  if (hasAnyScope()) return "What happens now, all tenants together.";
+  return "What happens now: live figures of all tenants together, decisions of your own.";
+}
+
 export default function OverviewPage(): VNode {
   const { value, error, reload } = usePolledData(
     (signal) => getDocument<{ decisions: LoggedLeg[] }>(LATEST, {}, signal),
@@ -276,7 +283,7 @@ export default function OverviewPage(): VNode {
     html`<button type="button" class="small" onClick=${() => showTour(true)}>
       Show the tour
     </button>`;
-  return html`<${Page} title="Overview" lead="What happens now." tools=${tools}>
+  return html`<${Page} title="Overview" lead=${describeScope()} tools=${tools}>
     ${isTouring && html`<${Tour} onDismiss=${() => showTour(false)} />`}
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${LiveCharts} />

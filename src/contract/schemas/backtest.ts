@@ -197,6 +197,9 @@ export const Backtest = t.defineMessage("Backtest", {
   /** Whole policies under their versions. */
   live: t.makeOptional(version),
   given: t.makeOptional(version),
+  unit_of_account: t.makeOptional(
+    t.withDescription(t.text, "What stakes are counted in, as the service names it."),
+  ),
   /** What to know before the figures are believed, in sentences. */
   warnings: t.makeOptional(t.texts),
   findings: t.makeOptional(foundObject),

@@ -15,7 +15,9 @@ import {
   computeReviewFriction,
   resolveStakesTerms,
 } from "../../contract/stakes-policy.ts";
+import { escapeHtml } from "../../markup/html.ts";
 import {
+  describeAmountUnit,
   formatCount,
   formatMoney,
   formatRatioAsPercent,
@@ -46,11 +48,11 @@ export function formatMoneyShare(share: number | null): string {
   return share === null ? "" : formatRatioAsPercent(share);
 }
 
-/** The amounts that the costs are counted by, as a sentence. */
-export function describeMoneyTerms({ stakes }: Pick<Policy, "stakes">): string {
+/** The amounts that the costs are counted by, in `name` (describeAmountUnit), as a sentence. */
+export function describeMoneyTerms({ stakes }: Pick<Policy, "stakes">, name: string): string {
   const { connect: terms } = resolveStakesTerms(stakes);
   const { unit } = terms;
-  const amount = (value: number) => formatMoney(value / unit);
+  const amount = (value: number) => `${formatMoney(value / unit)} ${name}`;
   const share = (value: number) => formatRatioAsPercent(value);
   const worth =
     unit === 1
@@ -65,7 +67,9 @@ export function describeMoneyTerms({ stakes }: Pick<Policy, "stakes">): string {
 }
 
 /** The section; empty where no deal had stakes that were known beforehand. */
-export function renderMoneySection({ live, given, findings }: Backtest): string {
+export function renderMoneySection(backtest: Backtest): string {
+  const { live, given, findings } = backtest;
+  const unit = describeAmountUnit(backtest);
   const deals = findings?.money[0]?.deals ?? 0;
   const counted = given ?? live;
   if (findings === undefined || deals === 0 || counted === undefined) return "";
@@ -73,8 +77,8 @@ export function renderMoneySection({ live, given, findings }: Backtest): string 
   return (
     `<h2>Cost by your own numbers</h2><p>${formatCount(deals)} deals had stakes that were known ` +
     `beforehand. Costs are counted by the amounts of the ${owner} policy: ` +
-    `${describeMoneyTerms(counted.policy)}</p>` +
-    renderMoneyTable(findings) +
+    `${describeMoneyTerms(counted.policy, escapeHtml(unit))}</p>` +
+    renderMoneyTable(findings, unit) +
     renderMoneyCurves(findings, owner)
   );
 }
@@ -92,7 +96,7 @@ function renderMoneyRow(row: BacktestMoneyRow, heading: string): string {
   ].join("");
 }
 
-function renderMoneyTable({ money }: BacktestFindings): string {
+function renderMoneyTable({ money }: BacktestFindings, unit: string): string {
   const questions = Object.keys(MONEY_QUESTION_LABELS) as BacktestMoneyQuestion[];
   const rows = questions.flatMap((question) => {
     const own = money.filter(({ asked }) => asked === question);
@@ -103,9 +107,10 @@ function renderMoneyTable({ money }: BacktestFindings): string {
   const head = [
     renderHeaderCell("asked as"),
     renderHeaderCell("decided by"),
-    ...["lost", "friction", "review", "cost", "share of volume", "good connected", "good held"].map(
-      renderNumberHeaderCell,
+    ...["lost", "friction", "review", "cost"].map((name) =>
+      renderNumberHeaderCell(`${name}, ${escapeHtml(unit)}`),
     ),
+    ...["cost, % of volume", "good connected, %", "good held, %"].map(renderNumberHeaderCell),
   ];
   return (
     renderScrollableTable("cost by your own numbers", head, rows) +

@@ -19,6 +19,7 @@ import {
   formatCount,
   formatMoney,
   BACKTEST_QUESTION_LABELS,
+  describeAmountUnit,
   formatPercent,
 } from "./backtest-tables.ts";
 import { renderMoneySection } from "./backtest-money.ts";
@@ -55,7 +56,11 @@ function renderBacktestFacts(backtest: Backtest, findings: BacktestFindings): st
   const rows = [
     ["tenant", backtest.tenant],
     ["window", describeWindow(backtest, findings)],
-    ["outcomes", `${formatCount(findings.good)} good, ${formatCount(findings.bad)} bad`],
+    [
+      "outcomes",
+      `${formatCount(findings.good)} good, ${formatCount(findings.bad)} bad, of all tenants together`,
+    ],
+    ["amounts", `in ${describeAmountUnit(backtest)}`],
     [
       "left out",
       unvouched === 0 || areCounted
@@ -77,14 +82,14 @@ function renderBacktestFacts(backtest: Backtest, findings: BacktestFindings): st
 }
 
 /** One sentence that says it all, on verify at the level that is used most. */
-function summarizeVerifyResults({ rows }: BacktestFindings): string {
+function summarizeVerifyResults({ rows }: BacktestFindings, unit: string): string {
   const told = (row: BacktestRow) => {
     const allowed =
       `the ${row.policy} policy allows ${formatPercent(row.good_allowed, row.good) || "none"} of the ` +
       `good outcomes and ${formatPercent(row.bad_allowed, row.bad) || "none"} of the bad ones`;
     if (row.stakes_good + row.stakes_bad === 0) return allowed;
-    const lost = `${formatMoney(row.stakes_lost)} of stakes lost`;
-    return `${allowed} (${lost}, ${formatMoney(row.stakes_turned_away)} turned away)`;
+    const lost = `stakes of ${formatMoney(row.stakes_lost)} ${unit} lost`;
+    return `${allowed} (${lost}, of ${formatMoney(row.stakes_turned_away)} ${unit} turned away)`;
   };
   return (["L2", "L3"] as const)
     .map((level) => {
@@ -160,7 +165,7 @@ function findCurvePair(findings: BacktestFindings, level: ToolLevel, question: B
   return pair;
 }
 
-function renderLevelPlots(findings: BacktestFindings, level: ToolLevel): string {
+function renderLevelPlots(findings: BacktestFindings, level: ToolLevel, unit: string): string {
   const pairs = BACKTEST_QUESTIONS.map((question) => ({
     words: BACKTEST_QUESTION_LABELS[question],
     pair: findCurvePair(findings, level, question),
@@ -181,34 +186,34 @@ function renderLevelPlots(findings: BacktestFindings, level: ToolLevel): string 
     `<h3>If the allow bound were another</h3><p class="soft">Everything else as the policy has it: ` +
     `thin records, the border of denial, minimum scores and stakes.</p>` +
     renderLegend(findings.changes.length > 0) +
-    `<div class="plots">${figures.join("")}${renderMoneyFigure(findings, level)}</div>${note}`
+    `<div class="plots">${figures.join("")}${renderMoneyFigure(findings, level, unit)}</div>${note}`
   );
 }
 
-function renderMoneyFigure(findings: BacktestFindings, level: ToolLevel): string {
+function renderMoneyFigure(findings: BacktestFindings, level: ToolLevel, unit: string): string {
   const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
   const pair = findCurvePair(findings, level, "verify");
   if (!hasMoney || !hasBoundEffect(pair)) return "";
   return (
     `<figure><h4>Money: ${BACKTEST_QUESTION_LABELS.verify}</h4>` +
-    `${renderMoneyPlot(pair, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
+    `${renderMoneyPlot(pair, `${level}: stakes lost and turned away by bound`, unit)}<figcaption>Falling: ` +
     `stakes of good outcomes not allowed. Rising: stakes of bad ones allowed.</figcaption></figure>`
   );
 }
 
-function renderLevelSection(findings: BacktestFindings, level: ToolLevel): string {
+function renderLevelSection(findings: BacktestFindings, level: ToolLevel, unit: string): string {
   return [
     `<h2>${level}</h2>`,
-    renderResultTable(findings, level),
-    renderLevelPlots(findings, level),
+    renderResultTable(findings, level, unit),
+    renderLevelPlots(findings, level, unit),
     renderReasonTable(findings, level),
-    renderChangeTable(findings, level),
+    renderChangeTable(findings, level, unit),
     renderAffectedAgentTable(findings, level),
   ].join("");
 }
 
 /** Levels where a policy holds back, the most sensitive first; the others are all allowed. */
-function renderLevelSections(findings: BacktestFindings): string {
+function renderLevelSections(findings: BacktestFindings, unit: string): string {
   const isHeld = (level: ToolLevel) => findings.curves.some((curve) => curve.level === level);
   const held = TOOL_LEVELS.filter(isHeld).toReversed();
   const open = TOOL_LEVELS.filter((level) => !isHeld(level));
@@ -217,7 +222,7 @@ function renderLevelSections(findings: BacktestFindings): string {
       ? ""
       : `<h2>${open.join(" and ")}</h2><p>Nothing is held back at ${open.join(" and ")}: every ` +
         `outcome is allowed.</p>${open.map((level) => renderFlaggedNote(findings, level)).join("")}`;
-  return held.map((level) => renderLevelSection(findings, level)).join("") + rest;
+  return held.map((level) => renderLevelSection(findings, level, unit)).join("") + rest;
 }
 
 function renderFlaggedNote({ rows }: BacktestFindings, level: ToolLevel): string {
@@ -261,13 +266,13 @@ export function renderBacktestPage(backtest: Backtest): string {
       `<li><strong class="warn">!</strong> ${renderBackticksAsCode(formatSentenceHtml(text))}.</li>`,
   );
   const body = [
-    `<h1>${escapeHtml(title)}</h1><p class="lead">${summarizeVerifyResults(findings)}</p>`,
+    `<h1>${escapeHtml(title)}</h1><p class="lead">${summarizeVerifyResults(findings, describeAmountUnit(backtest))}</p>`,
     warnings.length === 0 ? "" : `<ul class="warnings">${warnings.join("")}</ul>`,
     METHOD_NOTE,
     renderBacktestFacts(backtest, findings),
     renderRuleDifferences(backtest),
     renderMoneySection(backtest),
-    renderLevelSections(findings),
+    renderLevelSections(findings, describeAmountUnit(backtest)),
   ].join("");
   return renderReportPage(`${id}: ${title}`, body);
 }

@@ -1,5 +1,6 @@
 // Tables of a back-test's page: counts and money, what held agents back, what changes and for whom.
 import type {
+  Backtest,
   BacktestFindings,
   BacktestQuestion,
   BacktestRow,
@@ -42,12 +43,45 @@ export function formatMoney(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits });
 }
 
-/** A share as per cent, with enough digits to tell it from 0. */
+/** Name of the unit of account where the operator has given it none. */
+const NAMELESS_UNIT = "unit";
+
+/** What the amounts of a back-test are in: the tenant's own unit, or what the service counts stakes in. */
+export function describeAmountUnit({
+  live,
+  unit_of_account: name = NAMELESS_UNIT,
+}: Pick<Backtest, "live" | "unit_of_account">): string {
+  if ((live?.policy.stakes?.unit ?? 1) !== 1) return "the tenant's units";
+  return name === NAMELESS_UNIT ? "units of account" : name;
+}
+
+/** Digits after the point up to which a share near 0 or 1 is told from it. */
+const SHARE_DIGITS_MAX = 6;
+
+/** A share as per cent, with enough digits to tell it from 0 and from 1. */
 export function formatRatioAsPercent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (value === 100) return "100 %";
-  return value < 1 || value > 99.5 ? `${value.toFixed(2)} %` : `${value.toFixed(1)} %`;
+  const distance = Math.min(value, 100 - value);
+  if (distance >= 1 || (value > 1 && distance >= 0.5)) return `${value.toFixed(1)} %`;
+  const digits = Math.max(2, 1 - Math.floor(Math.log10(distance)));
+  return `${value.toFixed(Math.min(SHARE_DIGITS_MAX, digits))} %`;
+}
+
+/**
+ * The rate of false alarms with its 95 % interval; the count instead of a rate of 0, which has no lower end.
+ * Empty where no good outcome was judged.
+ */
+export function formatFalseAlarms(row: BacktestRow): { rate: string; interval: string } {
+  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
+  if (rate === null || low === null || high === null) return { rate: "", interval: "" };
+  if (rate === 0) {
+    const none = `0 of ${formatCount(row.good)}`;
+    return { rate: none, interval: `at most ${formatRatioAsPercent(high)}` };
+  }
+  const interval = `${formatRatioAsPercent(low)} to ${formatRatioAsPercent(high)}`;
+  return { rate: formatRatioAsPercent(rate), interval };
 }
 
 /** `part of whole` as per cent; empty where there is nothing to have a part of. */
@@ -105,6 +139,11 @@ export const renderNumberHeaderCell = (text: string): string =>
   `<th scope="col" class="n">${text}</th>`;
 export const renderNumberCell = (text: string): string => `<td class="n">${text}</td>`;
 
+const renderStakesHeaderCells = (unit: string): string[] =>
+  ["stakes lost", "stakes turned away"].map((name) =>
+    renderNumberHeaderCell(`${name}, ${escapeHtml(unit)}`),
+  );
+
 /** A change of money, with its sign. */
 function formatMoneyChange(change: number): string {
   if (change === 0) return "0";
@@ -128,10 +167,9 @@ function renderMoneyCell(sum: number, all: number): string {
 }
 
 function renderFalseAlarmCell(row: BacktestRow): string {
-  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
-  if (rate === null || low === null || high === null) return renderNumberCell("");
-  const interval = `${formatRatioAsPercent(low).replace(" %", "")} &ndash; ${formatRatioAsPercent(high)}`;
-  return renderNumberCell(`${formatRatioAsPercent(rate)}<br><span class="soft">${interval}</span>`);
+  const { rate, interval } = formatFalseAlarms(row);
+  if (rate === "") return renderNumberCell("");
+  return renderNumberCell(`${rate}<br><span class="soft">${interval}</span>`);
 }
 
 const BACKTEST_POLICY_LABELS = {
@@ -173,20 +211,26 @@ function renderResultRowGroup(rows: readonly BacktestRow[], question: BacktestQu
     .join("");
 }
 
-/** Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away. */
-export function renderResultTable({ rows }: BacktestFindings, level: ToolLevel): string {
+/**
+ * Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away in `unit`
+ * (describeAmountUnit).
+ */
+export function renderResultTable(
+  { rows }: BacktestFindings,
+  level: ToolLevel,
+  unit: string,
+): string {
   const own = rows.filter((row) => row.level === level && row.good + row.bad > 0);
   const head = [
     renderHeaderCell("asked as"),
     renderHeaderCell("policy"),
     renderNumberHeaderCell("good allowed"),
     renderNumberHeaderCell("good challenged"),
-    renderNumberHeaderCell("good denied"),
+    renderNumberHeaderCell("good denied, 95 % interval"),
     renderNumberHeaderCell("bad allowed"),
     renderNumberHeaderCell("bad challenged"),
     renderNumberHeaderCell("bad denied"),
-    renderNumberHeaderCell("stakes lost"),
-    renderNumberHeaderCell("stakes turned away"),
+    ...renderStakesHeaderCells(unit),
   ];
   return (
     renderScrollableTable(
@@ -251,8 +295,12 @@ const hasChanges = (change: {
     change.bad_newly_turned_away >
   0;
 
-/** Outcomes that the given policy decides otherwise than the live one. */
-export function renderChangeTable({ changes }: BacktestFindings, level: ToolLevel): string {
+/** Outcomes that the given policy decides otherwise than the live one; amounts in `unit`. */
+export function renderChangeTable(
+  { changes }: BacktestFindings,
+  level: ToolLevel,
+  unit: string,
+): string {
   const own = changes.filter((change) => change.level === level);
   if (own.length === 0) return "";
   if (!own.some(hasChanges)) {
@@ -279,8 +327,7 @@ export function renderChangeTable({ changes }: BacktestFindings, level: ToolLeve
     renderNumberHeaderCell("bad, now allowed"),
     renderNumberHeaderCell("good, now held back"),
     renderNumberHeaderCell("bad, now held back"),
-    renderNumberHeaderCell("stakes lost"),
-    renderNumberHeaderCell("stakes turned away"),
+    ...renderStakesHeaderCells(unit),
   ];
   return `<h3>What changes</h3>${renderScrollableTable(`what changes at ${level}`, head, lines)}`;
 }

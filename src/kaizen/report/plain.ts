@@ -27,7 +27,7 @@ function explainSide(side: ScorecardFindings, state: RunRecord["state"]): string
   }
   const gain = side.gates.find(({ id }) => id === "G2")?.numbers["relative_gain"] ?? 0;
   return (
-    `${name}: all ${side.gates.length} gates passed. On ${side.rows.holdout} outcomes that no fit had ` +
+    `${name}: all ${side.gates.length} gates passed. On ${side.rows.holdout.toLocaleString("en-US")} outcomes that no fit had ` +
     `seen, the new weights predict failures better than the live ones (log-loss ` +
     `${formatPercent(gain)} lower, more than chance explains), and no gate found agents treated ` +
     `worse. ${PASSED_ENDINGS[state]}`

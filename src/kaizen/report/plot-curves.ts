@@ -1,6 +1,7 @@
 // SVG plots of a back-test: shares of good and bad outcomes allowed, and money, over the allow bound
 // of one level. Good and bad differ by colour, the policies by dash, mark and name.
 import type { BacktestCurve } from "../../contract/schemas/backtest.ts";
+import { escapeHtml } from "../../markup/html.ts";
 import { formatCount, formatMoney, formatRatioAsPercent } from "./backtest-tables.ts";
 import {
   MARGIN_BOTTOM,
@@ -170,11 +171,17 @@ export function renderAllowedPlot(pair: CurvePair, title: string): string {
     renderGrid(ticks) +
     lines.map((line) => renderPlotLine(pair.bounds, line)).join("") +
     renderBoundMarks(pair, lines, told);
-  return renderPlotFrame(title, "allow bound (probability of failure)", "outcomes allowed", inner);
+  return renderPlotFrame(
+    title,
+    "allow bound (probability of failure)",
+    "outcomes allowed, %",
+    inner,
+  );
 }
 
-/** Stakes of bad outcomes allowed (lost) and of good ones not allowed (turned away). */
-export function renderMoneyPlot(pair: CurvePair, title: string): string {
+/** Stakes of bad outcomes allowed (lost) and of good ones not allowed (turned away), in `unit`. */
+export function renderMoneyPlot(pair: CurvePair, title: string, unit: string): string {
+  const named = escapeHtml(unit);
   const curves = [pair.live, pair.given].filter((curve) => curve !== undefined);
   const amounts = curves.flatMap((curve) => [...curve.stakes_lost, ...curve.stakes_turned_away]);
   const most = Math.max(1, ...amounts) * 1.05;
@@ -186,7 +193,7 @@ export function renderMoneyPlot(pair: CurvePair, title: string): string {
   );
   const told = ({ kind, isLive, values }: PlotLine, at: number) => {
     const amount = formatMoney(values[at]! * most);
-    return `${isLive ? "live" : "given"}: ${amount} ${kind === "good" ? "turned away" : "lost"}`;
+    return `${isLive ? "live" : "given"}: ${amount} ${named} ${kind === "good" ? "turned away" : "lost"}`;
   };
   const ticks = [0, 0.5, 1].map(
     (share) => [share / 1.05, formatCompact((share * most) / 1.05)] as const,
@@ -195,7 +202,7 @@ export function renderMoneyPlot(pair: CurvePair, title: string): string {
     renderGrid(ticks) +
     lines.map((line) => renderPlotLine(pair.bounds, line)).join("") +
     renderBoundMarks(pair, lines, told);
-  return renderPlotFrame(title, "allow bound (probability of failure)", "stakes", inner);
+  return renderPlotFrame(title, "allow bound (probability of failure)", `stakes, ${named}`, inner);
 }
 
 /** `1.2M`: fits beside an axis. */

@@ -32,10 +32,15 @@ const AXES: Readonly<Record<Member, Axis>> = {
     scale: Math.sqrt,
   },
   risk_tolerance: {
-    label: "risk_tolerance",
+    label: "risk_tolerance (an amount; logarithmic)",
     ticks: Array.from({ length: 24 }, (_, at) => 10 ** (at - 6)),
     scale: Math.log10,
   },
+};
+
+const Y_LABELS: Readonly<Record<Share, string>> = {
+  good_connected: "% of good deals",
+  cost_share: "cost, % of volume",
 };
 
 /** Head room above the highest point. */
@@ -77,8 +82,7 @@ export function renderMoneyCurve(curve: BacktestMoneyCurve, share: Share, title:
       title: `${title} at ${formatTick(inForce)}: ${formatRatioAsPercent(own)}`,
     }),
   ].join("");
-  // The figure's heading names what is shared: beside the ticks there is no room for it.
-  return renderPlotFrame(`${title} by ${member}`, label, "", inner);
+  return renderPlotFrame(`${title} by ${member}`, label, Y_LABELS[share], inner);
 }
 
 function renderUpright(x: number, label: string): string {

@@ -59,7 +59,7 @@ export function renderIntervalPlot({ label, low, value, high, border }: Interval
     `<line x1="${at(border)}" y1="2" x2="${at(border)}" y2="18" class="perfect"/>`,
     `<line x1="${at(low)}" y1="10" x2="${at(high)}" y2="10" class="line challenger"/>`,
     `<circle cx="${at(value)}" cy="10" r="4" class="challenger"/>`,
-    `<text x="${INTERVAL_EDGE}" y="28" class="tick">${label}: ${formatThreeDigits(low)} to ${formatThreeDigits(high)}</text>`,
+    `<text x="${INTERVAL_EDGE}" y="28" class="tick">${label}: ${formatThreeDigits(low)} to ${formatThreeDigits(high)}; limit ${formatThreeDigits(border)}</text>`,
     `</svg>`,
   ].join("");
 }
@@ -101,6 +101,9 @@ export function renderPairedBars(rows: readonly BarPair[], title: string): strin
   );
 }
 
+/** Half the width of the ends of an interval, px. */
+const CAP_HALF = 3.5;
+
 function renderReliabilityPoints(model: ModelChartData, name: string): string {
   const spots = model.reliability.map(({ expected, observed, rows }) => {
     const x = MARGIN_LEFT + scaleBySquareRoot(expected) * PLOT_AREA_WIDTH;
@@ -110,14 +113,16 @@ function renderReliabilityPoints(model: ModelChartData, name: string): string {
     return { x, y, text: label + seen };
   });
   const bars = model.reliability.map(({ expected, observed, rows }) => {
-    const x = formatPixels(
-      MARGIN_LEFT + scaleBySquareRoot(expected) * PLOT_AREA_WIDTH + (name === "champion" ? -2 : 2),
-    );
+    const side = name === "champion" ? -2 : 2;
+    const x = MARGIN_LEFT + scaleBySquareRoot(expected) * PLOT_AREA_WIDTH + side;
     const { low, high } = computeWilsonInterval(observed, rows);
     const [from, to] = [low, high].map((p) =>
       formatPixels(MARGIN_TOP + (1 - scaleBySquareRoot(p)) * PLOT_AREA_HEIGHT),
     );
-    return `<line x1="${x}" y1="${from}" x2="${x}" y2="${to}" class="error ${name}"/>`;
+    const [left, right] = [formatPixels(x - CAP_HALF), formatPixels(x + CAP_HALF)];
+    const at = formatPixels(x);
+    const path = `M${left} ${from}H${right}M${at} ${from}V${to}M${left} ${to}H${right}`;
+    return `<path d="${path}" class="error ${name}"/>`;
   });
   const line = spots.map(({ x, y }) => `${formatPixels(x)},${formatPixels(y)}`).join(" ");
   // Squares for the old weights, discs for the new ones.
@@ -161,7 +166,12 @@ export function renderReliabilityPlot({ champion, challenger }: RunChartData): s
     perfect +
     renderReliabilityPoints(champion, "champion") +
     renderReliabilityPoints(challenger, "challenger");
-  return renderPlotFrame("reliability diagram", "failures foretold", "failures seen", inner);
+  return renderPlotFrame(
+    "reliability diagram",
+    "failures foretold, % of a group (square-root scale)",
+    "failures seen, % of a group",
+    inner,
+  );
 }
 
 function renderStepLine(shares: readonly number[], most: number, name: string): string {
@@ -201,5 +211,10 @@ export function renderScorePlot(figures: RunChartData, kind: "successes" | "fail
     shares.join("") +
     renderStepLine(champion[kind], most, "champion") +
     renderStepLine(challenger[kind], most, "challenger");
-  return renderPlotFrame(`scores of ${kind}`, "score, 300 to 850", `share of the ${kind}`, inner);
+  return renderPlotFrame(
+    `scores of ${kind}`,
+    "score, 300 to 850",
+    `${kind}, % in steps of ${step} points`,
+    inner,
+  );
 }

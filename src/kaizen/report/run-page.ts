@@ -8,6 +8,7 @@ import type { GateResult } from "../gates/register.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
 import { POINTS_PER_LOGIT } from "../../contract/units.ts";
 import { escapeHtml } from "../../markup/html.ts";
+import { formatCount } from "./backtest-tables.ts";
 import { renderReportPage, formatSentenceHtml } from "./document.ts";
 import {
   renderIntervalPlot,
@@ -28,10 +29,12 @@ import { explainRun } from "./plain.ts";
 import type { ScorecardFindings } from "../run.ts";
 
 const escapeLabel = (text: string): string => escapeHtml(text.replaceAll("_", " "));
-const formatFourDigits = (value: number): string =>
-  Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "none";
-const formatSignedDigits = (value: number): string =>
-  (value > 0 ? "+" : "") + formatFourDigits(value);
+/** A count as it is; a measure with four significant digits. */
+function formatValue(value: number): string {
+  if (!Number.isFinite(value)) return "none";
+  return Number.isInteger(value) ? formatCount(value) : String(Number(value.toPrecision(4)));
+}
+const formatSignedValue = (value: number): string => (value > 0 ? "+" : "") + formatValue(value);
 
 const GATE_VERDICT_LABELS = {
   pass: "&#10003; passed",
@@ -46,7 +49,7 @@ const LEGEND =
 function renderGateRow(gate: GateResult): string {
   const mark = gate.passed ? (gate.isWarning === true ? "warn" : "pass") : "fail";
   const numbers = Object.entries(gate.numbers)
-    .map(([name, value]) => `${escapeLabel(name)} ${formatFourDigits(value)}`)
+    .map(([name, value]) => `${escapeLabel(name)} ${formatValue(value)}`)
     .join(", ");
   return (
     `<tr><td class="gate">${gate.id}</td><td class="${mark}">${GATE_VERDICT_LABELS[mark]}</td>` +
@@ -59,7 +62,7 @@ function renderGateRow(gate: GateResult): string {
 function renderGateTable(gates: readonly GateResult[]): string {
   return (
     `<h3>The gates</h3><table><tr><th></th><th>verdict</th><th>what was asked and found</th>` +
-    `<th>90 % interval, border dashed</th></tr>${gates.map(renderGateRow).join("")}</table>`
+    `<th>90 % interval; the dashed line is its limit</th></tr>${gates.map(renderGateRow).join("")}</table>`
   );
 }
 
@@ -76,8 +79,8 @@ function renderMeasureTable({ champion, challenger }: RunChartData): string {
   ] as const;
   const cells = rows.map(
     ([name, old, fresh]) =>
-      `<tr><td>${name}</td><td class="n">${formatFourDigits(old)}</td><td class="n">${formatFourDigits(fresh)}</td>` +
-      `<td class="n">${formatSignedDigits(fresh - old)}</td></tr>`,
+      `<tr><td>${name}</td><td class="n">${formatValue(old)}</td><td class="n">${formatValue(fresh)}</td>` +
+      `<td class="n">${formatSignedValue(fresh - old)}</td></tr>`,
   );
   return (
     `<h3>On outcomes that neither had seen</h3><table><tr><th>measure</th><th class="n">live</th>` +
@@ -91,7 +94,9 @@ function describeCalibratedBins({ champion, challenger }: RunChartData): string 
     `${countCalibratedBins(model)} of ${model.reliability.length}`;
   return (
     `What the live weights foretold is within the bar in ${of(champion)} groups, what the tested ` +
-    `ones foretold in ${of(challenger)}; chance alone would leave about one in twenty outside.`
+    `ones foretold in ${of(challenger)}; chance alone would leave about one in twenty outside if outcomes were ` +
+    `independent. Those of one agent or reporter are not, so that more may lie outside: gate G4 counts them as ` +
+    `clusters, and says above why it passed or failed.`
   );
 }
 
@@ -110,7 +115,7 @@ function renderRunPlots(figures: RunChartData): string {
 }
 
 const formatDenialThreshold = ({ deny_at: denyAt }: ScoringModel): string =>
-  denyAt === undefined || denyAt > 1 ? "closed" : formatFourDigits(denyAt);
+  denyAt === undefined || denyAt > 1 ? "closed" : formatValue(denyAt);
 
 function renderWeightSection(
   before: ScoringModel,
@@ -129,9 +134,9 @@ function renderWeightSection(
     }));
   const rows = used.map(
     ({ name, of }) =>
-      `<tr><td>${name}</td><td class="n">${formatFourDigits(of(before))}</td>` +
-      `<td class="n">${formatFourDigits(of(after))}</td><td class="n">${formatSignedDigits(of(after) - of(before))}` +
-      `</td><td class="n">${formatFourDigits(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
+      `<tr><td>${name}</td><td class="n">${formatValue(of(before))}</td>` +
+      `<td class="n">${formatValue(of(after))}</td><td class="n">${formatSignedValue(of(after) - of(before))}` +
+      `</td><td class="n">${formatValue(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
   );
   const refuse =
     `<tr><td>denied from this probability on</td><td class="n">${formatDenialThreshold(before)}</td>` +
@@ -152,7 +157,7 @@ function renderWeightSection(
 function describeRowsWithoutStakes({ rows }: ScorecardFindings): string {
   if (!(rows.without_stakes > 0)) return "";
   return (
-    ` ${rows.without_stakes} of all are ratings: their stakes are told by the outcome itself, so ` +
+    ` ${formatCount(rows.without_stakes)} of all are ratings: their stakes are told by the outcome itself, so ` +
     `that nothing is learned from them about stakes.`
   );
 }
@@ -166,10 +171,10 @@ function describeWithheldRows({ rows }: ScorecardFindings): string {
   const own =
     rows.decided === undefined
       ? ""
-      : ` ${rows.decided} of the newer ones name the decision they came of.`;
+      : ` ${formatCount(rows.decided)} of the newer ones name the decision they came of.`;
   return (
     own +
-    ` ${rows.held_back} of the newer ones are of agents whom the live weights would hold back from ` +
+    ` ${formatCount(rows.held_back)} of the newer ones are of agents whom the live weights would hold back from ` +
     `sensitive tools (L2): what a service denies never settles, and where these become few, a fit ` +
     `sees only what was let through. An audit sample (audit_one_in of the policy) keeps some coming.`
   );
@@ -184,7 +189,7 @@ function renderSideSection(side: ScorecardFindings): string {
     `<p><strong class="${side.passed ? "pass" : "fail"}">`,
     side.passed ? "&#10003; Every gate passed." : "&#10007; Not promoted.",
     `</strong> ${side.passed ? "" : `${formatSentenceHtml(side.reason)}.`}</p>`,
-    `<p>${side.rows.training} outcomes to learn from; ${side.rows.holdout} newer ones, used in no `,
+    `<p>${formatCount(side.rows.training)} outcomes to learn from; ${formatCount(side.rows.holdout)} newer ones, used in no `,
     `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).`,
     `${describeRowsWithoutStakes(side)}${describeWithheldRows(side)}</p>`,
   ];
@@ -196,8 +201,8 @@ function renderSideSection(side: ScorecardFindings): string {
     const { auc, log_loss: loss, resamples } = bootstrap;
     parts.push(
       `<p class="soft">Drawn anew ${resamples} times by agent and by reporter: in 90 % of the `,
-      `draws log-loss changes by ${formatFourDigits(loss.low)} to ${formatFourDigits(loss.high)} and AUC by `,
-      `${formatFourDigits(auc.low)} to ${formatFourDigits(auc.high)}.</p>`,
+      `draws log-loss changes by ${formatValue(loss.low)} to ${formatValue(loss.high)} and AUC by `,
+      `${formatValue(auc.low)} to ${formatValue(auc.high)}.</p>`,
     );
   }
   parts.push(renderGateTable(side.gates));
@@ -211,7 +216,7 @@ function renderSideSection(side: ScorecardFindings): string {
 function renderWatchSection(watch: WatchRecord): string {
   const rows = watch.sides.map((side) => {
     const numbers = Object.entries(side.numbers).map(
-      ([name, value]) => `${escapeLabel(name)} ${formatFourDigits(value)}`,
+      ([name, value]) => `${escapeLabel(name)} ${formatValue(value)}`,
     );
     const mark = side.rollback_due ? "fail" : "pass";
     return (
@@ -230,14 +235,16 @@ function renderWatchSection(watch: WatchRecord): string {
 }
 
 function describeEvidenceRows({ rows, rows_of: all }: RunRecord): string {
-  const count = `${rows} outcomes`;
-  return all === undefined ? count : `${count}, a random sample of ${all}`;
+  const count = `${formatCount(rows)} outcomes of all tenants together`;
+  return all === undefined ? count : `${count}, a random sample of ${formatCount(all)}`;
 }
 
 /** Runs recorded by older releases do not count by signer. */
 function describeSigners({ rows_by_kind: rows, evidence_kinds: kinds }: RunRecord): string {
   if (rows === undefined) return "";
-  const counts = EVIDENCE_KINDS.map((kind) => `${rows[kind]} ${EVIDENCE_LABELS[kind]}`).join(", ");
+  const counts = EVIDENCE_KINDS.map(
+    (kind) => `${formatCount(rows[kind])} ${EVIDENCE_LABELS[kind]}`,
+  ).join(", ");
   const left = EVIDENCE_KINDS.filter((kind) => kinds?.includes(kind) === false);
   return left.length === 0 ? counts : `${counts}; left out: ${left.join(", ")}`;
 }

@@ -62,6 +62,7 @@ export function summarizeBacktest(backtest: Backtest): BacktestSummary {
   const {
     live: _live,
     given: _given,
+    unit_of_account: _unit,
     warnings: _warnings,
     findings: _findings,
     ...rest
@@ -140,6 +141,8 @@ export interface BacktestServiceOptions {
   readonly policies: PolicySource;
   /** The live weights, and when they were promoted; undefined for those shipped. */
   readonly weights: () => { config: ScoringConfig; promotedAt: string | undefined };
+  /** Name of what stakes are counted in; left out: it has none. */
+  readonly unitOfAccount?: string | undefined;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly log: Log;
@@ -170,7 +173,7 @@ export class BacktestService implements Backtests {
 
   start(order: BacktestStartOptions): { id: string; done: Promise<Backtest> } | undefined {
     if (this.#running !== undefined) return undefined;
-    const { clock, journal, ledger, policies, weights } = this.#options;
+    const { clock, journal, ledger, policies, weights, unitOfAccount } = this.#options;
     const startedMs = clock();
     const id = this.#nextId(startedMs);
     const { config, promotedAt } = weights();
@@ -208,6 +211,7 @@ export class BacktestService implements Backtests {
       to: formatRequestTime(toMs),
       live: task.live,
       ...(given === undefined ? {} : { given }),
+      ...(unitOfAccount === undefined ? {} : { unit_of_account: unitOfAccount }),
     };
     Atomics.store(this.#progress, 1, 0);
     const done = this.#run(record, task, startedMs, promotedAt).finally(() => {

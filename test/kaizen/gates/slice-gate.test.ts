@@ -107,7 +107,9 @@ describe("calibration in the slices", () => {
   it("stops a challenger that adds the error", () => {
     const gate = gateWith(0.5, 1);
     expect(gate.passed).toBe(false);
-    expect(gate.sentence).toMatch(/second: .* foretold, .* seen, .* \(fails: worse than the champion/);
+    expect(gate.sentence).toMatch(
+      /second: .* foretold, .* seen, .* \(fails: worse than the champion/,
+    );
   });
 
   it("lets an inherited error through by name, and one that shrinks", () => {

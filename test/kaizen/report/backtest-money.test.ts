@@ -79,11 +79,13 @@ describe("money on a back-test's page", () => {
 
   it("names the amounts that costs are counted by", () => {
     expect(words).toContain(
-      "the given policy: a person's look at one deal costs 8 and 5.0 % of a good deal's " +
-        "volume, verifying one 0.8 and 1.4 %",
+      "the given policy: a person's look at one deal costs 8 units of account and 5.0 % of a good deal's " +
+        "volume, verifying one 0.8 units of account and 1.4 %",
     );
     const alone = readWords(renderBacktestPage(backtestDeals(DEALS)));
-    expect(alone).toContain("the live policy: a person's look at one deal costs 5 and 5.0 %");
+    expect(alone).toContain(
+      "the live policy: a person's look at one deal costs 5 units of account and 5.0 %",
+    );
     expect(alone).not.toContain("given");
     const inCents = createPolicyWithStakes({ unit: 0.01, review_cost: 500 });
     expect(readWords(renderBacktestPage(backtestDeals(DEALS, inCents)))).toContain(

@@ -1,5 +1,6 @@
 // The page of a back-test: complete, self-contained, free of what is no number, safe with names from
 // outside, and plain about what to doubt.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fillPolicyDefaults } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
@@ -8,6 +9,8 @@ import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
 import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 import { renderBacktestPage } from "../../../src/kaizen/report/backtest-page.ts";
 import {
+  describeAmountUnit,
+  formatFalseAlarms,
   formatMoney,
   formatRatioAsPercent,
   listWarnings,
@@ -109,7 +112,7 @@ describe("a back-test's page", () => {
     expect(told).toContain(
       `the given policy allows ${formatRatioAsPercent(row.good_allowed / row.good)}`,
     );
-    expect(told).toContain(`${formatMoney(row.stakes_lost)} of stakes lost`);
+    expect(told).toContain(`stakes of ${formatMoney(row.stakes_lost)} units of account lost`);
     expect(told).toContain("agent://b/&lt;script&gt;");
     expect(page.match(/<svg /g)!.length).toBe(2 * 5 + 4);
     expect(page.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)).toHaveLength(14);
@@ -134,6 +137,43 @@ describe("a back-test's page", () => {
     const empty = text(renderBacktestPage(backtestOf(LOOSE, 0)));
     expect(empty).not.toMatch(/NaN|Infinity|undefined|null/);
     expect(empty).toContain("allows none of the good outcomes");
+  });
+});
+
+describe("shares and amounts for a stranger", () => {
+  it("tell a share from 0 and from 1, however small, and never repeat a digit that says nothing", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1e-7, max: 1 - 1e-7, noNaN: true }), (share) => {
+        const told = formatRatioAsPercent(share);
+        expect(told).not.toMatch(/^(0|0\.0+|100|100\.0+) %$/);
+        expect(Number(told.replace(" %", "")) / 100).toBeCloseTo(share, 2);
+      }),
+      { seed: 11 },
+    );
+    expect([0, 1, 0.0727, 0.0002, 0.000_004].map(formatRatioAsPercent)).toEqual([
+      "0 %",
+      "100 %",
+      "7.3 %",
+      "0.02 %",
+      "0.0004 %",
+    ]);
+  });
+
+  it("say how many good outcomes were denied where none was, and at most what share", () => {
+    const { findings } = backtestOf(undefined, 500);
+    const none = { ...findings!.rows[0]!, good: 4147, false_alarm_rate: 0, false_alarm_low: 0 };
+    const found = formatFalseAlarms({ ...none, false_alarm_high: 0.000_925 });
+    expect(found).toEqual({ rate: "0 of 4,147", interval: "at most 0.09 %" });
+  });
+
+  it("name the unit of every amount: the service's, or the tenant's own", () => {
+    const backtest = backtestOf(undefined, 500);
+    const words = text(renderBacktestPage({ ...backtest, unit_of_account: "EUR" }));
+    expect(words).toContain("stakes lost, EUR");
+    expect(words).not.toContain("units of account");
+    expect(describeAmountUnit(backtest)).toBe("units of account");
+    const live = { version: "p-1", policy: { ...DEFAULT_POLICY, stakes: { unit: 0.01 } } };
+    expect(describeAmountUnit({ live, unit_of_account: "EUR" })).toBe("the tenant's units");
   });
 });
 

@@ -4,7 +4,7 @@ import { html, type VNode } from "../../html.ts";
 import { IntervalLine } from "../../parts/plots.ts";
 import { Table } from "../../parts/table.ts";
 import { Tag } from "../../parts/words.ts";
-import type { RunGate, RunGateMeasure, ListedGateVerdict } from "./shapes.ts";
+import type { RunGate, RunGateInterval, RunGateMeasure, ListedGateVerdict } from "./shapes.ts";
 
 const COMPARISON_SIGNS: Readonly<Record<RunGateMeasure["comparison"], string>> = {
   at_least: "≥",
@@ -75,6 +75,9 @@ function describeGateVerdict({
   return isWarning ? (["passed, look", "warn"] as const) : (["passed", "allow"] as const);
 }
 
+const describeInterval = ({ label, low, high, border }: RunGateInterval): string =>
+  `${label}: ${formatNumber(low, 3)} to ${formatNumber(high, 3)}, limit ${formatNumber(border, 3)}`;
+
 const COLUMNS = [
   { label: "gate", cell: (gate: RunGate) => html`<b>${gate.id}</b>` },
   {
@@ -108,7 +111,10 @@ const COLUMNS = [
     label: "90 % interval",
     cell: (gate: RunGate) =>
       gate.intervals.map(
-        (each) => html`<${IntervalLine} ...${each} /><span class="dim small">${each.label}</span>`,
+        (each) =>
+          html`<${IntervalLine} ...${each} /><span class="dim small"
+              >${describeInterval(each)}</span
+            >`,
       ),
   },
 ];

@@ -117,7 +117,10 @@ function RunFacts({ run }: { run: RunDetails }): VNode {
         <${UntrustedText} text=${run.started_by} />`,
     ],
     ["took", formatDuration(run.duration_ms)],
-    ["evidence", html`${formatNumber(run.rows)} outcomes${formatSampleNote(run)}`],
+    [
+      "evidence",
+      html`${formatNumber(run.rows)} outcomes of all tenants together${formatSampleNote(run)}`,
+    ],
     ["signed", formatSigners(run)],
     ["live weights then", html`<code>${run.champion_version}</code>`],
     ["tested weights", html`<code>${run.challenger_version ?? "–"}</code>`],
@@ -202,8 +205,9 @@ function RunPlots({
           <h3>Does 10 % mean 10 %?</h3>
           <${ReliabilityDiagram} ...${numbers.reliability} />
           <figcaption class="dim small">
-            On the dashed line as many fail as was foretold. A bar holds the true share in 95 of 100
-            cases.
+            Ten groups of equal size. On the dashed line as many fail as was foretold. A bar holds
+            the true share in 95 of 100 cases if outcomes are independent; gate G4 counts those of
+            one agent or reporter as clusters, and says why it passed or failed.
           </figcaption>
         </figure>`
       }
@@ -237,7 +241,7 @@ const SLICE_COLUMNS = [
   { label: "slice", cell: (slice: RunSlice) => html`<${UntrustedText} text=${slice.name} />` },
   { label: "outcomes", isNumber: true, cell: (slice: RunSlice) => formatNumber(slice.rows) },
   {
-    label: "log-loss",
+    label: "log-loss, change",
     isNumber: true,
     cell: ({ loss_change: change }: RunSlice) =>
       change !== undefined &&

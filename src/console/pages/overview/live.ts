@@ -88,7 +88,7 @@ function LiveContent({ series, span, choice }: LiveContentProps): VNode {
 const formatRate = (value: number): string => formatNumber(value, 1);
 
 function LiveMetrics({ series, span }: { series: SecondSeries; span: number }): VNode {
-  const note = `verdicts, last ${formatDuration(span * 1000)}`;
+  const note = `verdicts of all tenants, last ${formatDuration(span * 1000)}`;
   const sum = (values: readonly (number | null)[]) =>
     values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const since = series.at[0];

@@ -2,7 +2,6 @@
 import type { BacktestCurve, BacktestRow } from "../../../contract/schemas/backtest.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { describeUnitOfAccount } from "../../parts/amounts.ts";
 import { type PlotArea, PlotFrame } from "../../parts/plot-frame.ts";
 import { createRootShareAxis, createShareAxis } from "../../parts/plots.ts";
 
@@ -14,6 +13,8 @@ interface RiskBoundCurveProps {
   readonly curve: BacktestCurve;
   /** Of the same policy, question and level: how many outcomes there are. */
   readonly row: BacktestRow;
+  /** Name of the unit of its amounts. */
+  readonly unit: string;
   /** Bound of the draft, and of the policy in force. */
   readonly bound: number;
   readonly liveBound: number;
@@ -105,14 +106,14 @@ function BoundHandle({ bounds, bound, onBound, area, words }: BoundHandleProps):
   </g>`;
 }
 
-function describeBoundAt(at: number, { bounds, curve, row }: RiskBoundCurveProps): string {
+function describeBoundAt(at: number, { bounds, curve, row, unit }: RiskBoundCurveProps): string {
   const good = curve.good_allowed[at]!;
   const bad = curve.bad_allowed[at]!;
   const formatShare = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
   return (
     `At ${formatPercent(bounds[at], 1)}: ${formatNumber(good)} good outcomes (${formatShare(good, row.good)}) and ` +
     `${formatNumber(bad)} bad ones (${formatShare(bad, row.bad)}) are let through; lost ` +
-    `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])} ${describeUnitOfAccount()}`
+    `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])} ${unit}`
   );
 }
 

@@ -6,9 +6,9 @@ import type {
   BacktestReason,
   BacktestRow,
 } from "../../../contract/schemas/backtest.ts";
-import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
+import { formatDuration, formatNumber, formatPercent, formatSmallShare } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { describeUnitOfAccount } from "../../parts/amounts.ts";
+import { nameUnit } from "../../parts/amounts.ts";
 import { SelectField } from "../../parts/fields.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
@@ -63,6 +63,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
                 bounds=${findings.bounds}
                 curve=${curve}
                 row=${row}
+                unit=${nameBacktestUnit(backtest)}
               />`
         }
       <//>
@@ -77,7 +78,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
       <${Card} title="By level">
         <${Table}
           label="back-test by level"
-          columns=${listRowColumns(describeUnitOfAccount())}
+          columns=${listRowColumns(nameBacktestUnit(backtest))}
           rows=${findings.rows
             .filter((each) => each.question === question)
             .toSorted((one, other) => one.level.localeCompare(other.level))}
@@ -91,7 +92,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
           empty="Nothing is held back at this level."
         />
       <//>
-      <${BacktestMoneyCards} findings=${findings} />
+      <${BacktestMoneyCards} findings=${findings} unit=${nameBacktestUnit(backtest)} />
     <//>
   `;
 }
@@ -102,7 +103,7 @@ function BacktestSummary(props: {
 }): VNode {
   const { findings, durationMs } = props;
   const { outcomes, good, bad, first_at: first, last_at: last } = findings;
-  const counts = `${formatNumber(outcomes)} outcomes judged again (${formatNumber(good)} good, ${formatNumber(bad)} bad), settled`;
+  const counts = `${formatNumber(outcomes)} outcomes judged again (${formatNumber(good)} good, ${formatNumber(bad)} bad) of all tenants together, settled`;
   return html`<p class="dim small">
     ${counts} <${Time} at=${first} as="full" /> to <${Time} at=${last} as="full" />
     ${`${describeUnvouched(findings)}; took ${formatDuration(durationMs)}`}
@@ -134,8 +135,9 @@ function QuestionFilters({ question, level, onChoice }: BacktestResultsProps): V
   </div>`;
 }
 
-const formatStakes = (stakes: number): string =>
-  `${formatNumber(stakes)} ${describeUnitOfAccount()}`;
+/** The unit of all amounts of a back-test: the live policy's. */
+export const nameBacktestUnit = ({ live }: Pick<Backtest, "live">): string =>
+  nameUnit(live?.policy.stakes?.unit ?? 1);
 
 /** People and money on either side of the change. */
 function ChangeMetrics({ backtest, question, level }: BacktestResultsProps): VNode | null {
@@ -143,6 +145,8 @@ function ChangeMetrics({ backtest, question, level }: BacktestResultsProps): VNo
     (each) => each.question === question && each.level === level,
   );
   if (change === undefined) return null;
+  const unit = nameBacktestUnit(backtest);
+  const formatStakes = (stakes: number) => `${formatNumber(stakes)} ${unit}`;
   return html`<${MetricTiles}>
     <${MetricTile}
       label="bad, newly let through"
@@ -198,15 +202,19 @@ const listRowColumns = (unit: string): readonly Column<BacktestRow>[] => [
     cell: (row) => formatNumber(row.stakes_turned_away),
   },
   {
-    label: "good denied",
+    label: "good denied, 95 % interval",
     isNumber: true,
-    cell: (row) =>
-      html`<span
-        title=${`95 %: ${formatPercent(row.false_alarm_low, 2)} to ${formatPercent(row.false_alarm_high, 2)}`}
-        >${formatPercent(row.false_alarm_rate, 2)}</span
-      >`,
+    cell: (row) => formatFalseAlarms(row),
   },
 ];
+
+/** The rate with its interval; the count instead of a rate of 0, which has no lower end. */
+function formatFalseAlarms(row: BacktestRow): string {
+  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
+  if (rate === null) return "–";
+  if (rate === 0) return `0 of ${formatNumber(row.good)}, at most ${formatSmallShare(high)}`;
+  return `${formatSmallShare(rate)}, ${formatSmallShare(low)} to ${formatSmallShare(high)}`;
+}
 
 const REASON_COLUMNS: readonly Column<BacktestReason>[] = [
   {

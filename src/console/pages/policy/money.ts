@@ -38,13 +38,18 @@ const listMoneyColumns = (unit: string): readonly Column<BacktestMoneyRow>[] => 
     isNumber: true,
     cell: ({ cost }) => html`<b>${formatAmount(cost)}</b>`,
   },
-  { label: "share of volume", isNumber: true, cell: (row) => formatPercent(row.cost_share, 2) },
+  { label: "cost, % of volume", isNumber: true, cell: (row) => formatPercent(row.cost_share, 2) },
   { label: "good connected", isNumber: true, cell: (row) => formatPercent(row.good_connected) },
   { label: "good held", isNumber: true, cell: (row) => formatPercent(row.good_held) },
 ];
 
 /** Cards of the money; one sentence where no deal had stakes that were known. */
-export function BacktestMoneyCards({ findings }: { findings: BacktestFindings }): VNode {
+export function BacktestMoneyCards(props: {
+  readonly findings: BacktestFindings;
+  /** Name of the unit of all amounts. */
+  readonly unit: string;
+}): VNode {
+  const { findings, unit } = props;
   const { money, money_curves: curves } = findings;
   const deals = money[0]?.deals ?? 0;
   if (deals === 0) {
@@ -54,11 +59,7 @@ export function BacktestMoneyCards({ findings }: { findings: BacktestFindings })
   }
   return html`
     <${Card} title="Cost by your own numbers">
-      <${Table}
-        label="cost by your own numbers"
-        columns=${listMoneyColumns(describeUnitOfAccount())}
-        rows=${money}
-      />
+      <${Table} label="cost by your own numbers" columns=${listMoneyColumns(unit)} rows=${money} />
       <p class="dim small">
         ${formatNumber(deals)} deals whose stakes were known beforehand, counted by the draft's
         amounts where there is one. Lost: stakes of bad deals that were connected, or that
