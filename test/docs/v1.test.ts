@@ -42,6 +42,7 @@ it("ignores unknown members where the page says so, and nowhere else", () => {
     "CheckRequest",
     "EvidenceBatch",
     "HandshakeRequest",
+    "ImportedOutcome",
     "OutcomeBatchRequest",
     "OutcomeRequest",
     "ProvenanceRecord",

@@ -64,7 +64,7 @@ function listChanges(history: OutcomeHistory, { configs, fold }: DailyReplayOpti
 /** Indices of the outcomes by the time at which each was known, then by position. */
 function sortByTimeKnown({ recordedMs }: OutcomeHistory): Uint32Array {
   const order = Uint32Array.from({ length: recordedMs.length }, (_, i) => i);
-  return order.sort((left, right) => recordedMs[left]! - recordedMs[right]! || left - right);
+  return order.toSorted((left, right) => recordedMs[left]! - recordedMs[right]! || left - right);
 }
 
 /**

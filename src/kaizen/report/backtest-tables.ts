@@ -65,7 +65,7 @@ export function formatRatioAsPercent(share: number): string {
   if (value === 100) return "100 %";
   const distance = Math.min(value, 100 - value);
   if (distance >= 1 || (value > 1 && distance >= 0.5)) return `${value.toFixed(1)} %`;
-  const digits = Math.max(2, 1 - Math.floor(Math.log10(distance)));
+  const digits = Math.max(2, -Math.floor(Math.log10(distance)));
   return `${value.toFixed(Math.min(SHARE_DIGITS_MAX, digits))} %`;
 }
 

@@ -105,7 +105,7 @@ describe("stakes that come with the outcome", () => {
     // Where some stakes were known, theirs alone are looked at: chance, in this world.
     expect(both.learnt).toBeLessThan(0.2);
     expect(both.rows.without_stakes).toBe(1500);
-    expect(plain.page).toContain("3000 of all are ratings");
+    expect(plain.page).toContain("3,000 of all are ratings");
     expect(told.page).not.toContain("are ratings");
   });
 });

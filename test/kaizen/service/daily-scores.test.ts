@@ -100,7 +100,7 @@ function scoresAtEndOf(dayMs: number): ScoreRow[] {
     writer.fold({
       ...each,
       gradeIndex: GRADES.indexOf("counterparty"),
-      signatureIndex: SIGNATURES.indexOf(each.signature as (typeof SIGNATURES)[number]),
+      signatureIndex: SIGNATURES.indexOf(each.signature),
       voice: VOICE_REPORTER,
     });
   }
