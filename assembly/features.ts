@@ -4,6 +4,7 @@ import { readAssessments } from "./assessments.ts";
 import { baseProbability } from "./base-rate.ts";
 import { word } from "./config.ts";
 import {
+  CLUSTER_RING_BIT,
   FEATURE_AGE,
   FEATURE_BETA,
   FEATURE_BROKEN_RECORD,
@@ -27,12 +28,14 @@ import {
   PAIR_FAILURE,
   PAIR_SUCCESS,
   ROW_BROKEN,
+  ROW_CLUSTER,
   ROW_FAILED_AT,
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
   ROW_LATEST,
   ROW_MEAN_A,
+  ROW_OUTCOMES,
   ROW_PRAISE,
   ROW_REPORTED_FAILURE,
   ROW_REPORTED_LATEST,
@@ -60,6 +63,15 @@ function put(out: u32, feature: u32, value: f64): void {
 
 function note(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
+}
+
+/**
+ * Outcomes ever counted about a row; below zero where it is in a ring. As too few outcomes they make the
+ * record thin, which asks for a second look and never denies.
+ */
+export function readOutcomes(row: u32): f64 {
+  const outcomes = <f64>load<u32>(row, ROW_OUTCOMES);
+  return (load<u32>(row, ROW_CLUSTER) & CLUSTER_RING_BIT) != 0 ? -outcomes : outcomes;
 }
 
 /** Fills all FEATURE_COUNT words of the leg, LEG_EVIDENCE and LEG_PROVEN. LEG_MEAN is there. */

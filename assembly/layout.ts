@@ -127,6 +127,8 @@ export const FLAG_SIGNS = 16; //      has a signing key: unsigned reports are a 
 export const FLAG_DISCOUNTED = 32; // most of what is reported of it comes from strangers
 /** The bits that a credibility batch writes; all others are left as they are. */
 export const STANDING_FLAGS = 57;
+/** In ROW_CLUSTER: the cluster is a ring, whose members' outcomes prove nothing by their number. */
+export const CLUSTER_RING_BIT = 0x20000000;
 // Above the flags, three shares (0 to 1) of concentration (assembly/reporter-concentration.ts).
 export const CONCENTRATION_SHIFT = 6; // 11 bits: sum of squares of the reporters' shares
 export const CONCENTRATION_MAX = 2047;
@@ -191,7 +193,7 @@ export const LEG_PROVEN = 22; //    decayed largest stakes that succeeded
 export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_BASE = 24; //             g the leg was scored at
 export const LEG_VIEWER_VARIANCE = 25; //  0 without a viewer
-export const LEG_OUTCOMES = 26; //         outcomes ever counted about the subject
+export const LEG_OUTCOMES = 26; //         outcomes ever counted about the subject; below zero: in a ring
 export const LEG_FLAGS = 27; //            ROW_FLAGS
 export const LEG_FAILURES = 28; //         long failing mass as stored, not decayed to now
 export const LEG_SHOCK_DAYS = 29; //       days since the last shock, -1 without one

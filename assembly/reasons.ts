@@ -43,6 +43,7 @@ import {
   LEG_FEATURES,
   LEG_FLAGS,
   LEG_MEAN,
+  LEG_OUTCOMES,
   LEG_REASONS,
   LEG_REASON_COUNT,
   LEG_SD,
@@ -158,7 +159,9 @@ function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
   if (get(out, LEG_FAILURES) <= 0.0) thin += history;
   else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
   const flags = <u32>get(out, LEG_FLAGS);
-  if (isNarrow(flags)) {
+  const isInRing = get(out, LEG_OUTCOMES) < 0.0;
+  if (isInRing) offer(out, REASON_RING_PATTERN, Infinity);
+  else if (isNarrow(flags)) {
     const narrow = narrowCost(config, model, breadthMissing(flags), out);
     const code = isCircle(flags) ? REASON_RING_PATTERN : REASON_CONCENTRATED_REPORTERS;
     if (narrow >= least) offer(out, code, narrow);
@@ -168,7 +171,7 @@ function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
   // The file is thin because those who filled it are not believed: that is what to say.
   if ((flags & FLAG_DISCOUNTED) != 0) {
     if (thin >= least) offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, thin);
-  } else if (get(out, LEG_THIN) != 0.0) offer(out, REASON_THIN_FILE, max(thin, least));
+  } else if (get(out, LEG_THIN) != 0.0 && !isInRing) offer(out, REASON_THIN_FILE, max(thin, least));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
 import { denyBorder } from "./decision.ts";
-import { readFeatures } from "./features.ts";
+import { readFeatures, readOutcomes } from "./features.ts";
 import {
   REGIME_DRIFTING,
   REGIME_NONE,
@@ -240,7 +240,7 @@ function readStanding(row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
   put(out, LEG_SILENT_DAYS, heard > 0.0 ? daysBetween(heard, nowMs) : -1.0);
   put(out, LEG_FLAGS, row != 0 ? <f64>load<u32>(row, ROW_FLAGS) : 0.0);
   put(out, LEG_FAILURES, row != 0 ? <f64>load<f32>(row, ROW_FAILURE_LONG) : 0.0);
-  put(out, LEG_OUTCOMES, row != 0 ? <f64>load<u32>(row, ROW_OUTCOMES) : 0.0);
+  put(out, LEG_OUTCOMES, row != 0 ? readOutcomes(row) : 0.0);
   const shock = hasHistory ? <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0 : 0.0;
   put(out, LEG_SHOCK_DAYS, shock > 0.0 ? daysBetween(shock, nowMs) : -1.0);
 }

@@ -15,6 +15,7 @@ import {
   HEADER_SEED,
   INDEX_LOAD_PERCENT,
   INDEX_LOG2_MIN,
+  ROW_CREDIBILITY,
   ROW_FAILED_AT,
   ROW_HALLUCINATED,
   ROW_ID_LENGTH,
@@ -246,6 +247,7 @@ export function copySubject(row: u32, target: u32): void {
     copyWord(record, target, ROW_SUCCESS_SHORT); // and ROW_FAILURE_SHORT
     copyWord(record, target, ROW_FAILED_AT); // and ROW_FIRST_AT
     copyWord(record, target, ROW_SHOCK_AT); // and ROW_STAKES_PROVEN
+    copyWord(record, target, ROW_CREDIBILITY); // and ROW_CLUSTER
     copyWord(record, target, ROW_VOICES); // and ROW_ASSESSED_AT
     copyWord(record, target, ROW_HALLUCINATED); // and ROW_UNVERIFIED
     copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED

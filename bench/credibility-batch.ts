@@ -48,6 +48,7 @@ export class CredibilityBatch {
       keyHolders: new Map(),
       written: this.#written,
       stakesHigh: 0,
+      isInForce: false,
     };
   }
 

@@ -101,6 +101,7 @@ export class StreamStandings {
       keyHolders: new Map(),
       written: new Map(),
       stakesHigh: 0,
+      isInForce: false,
     };
     // Who is the best known of the first tenth does not change with the length of what follows.
     const agents = [...selectSeeds(rules, this.#whole).keys()].map((seed) => history.agents[seed]!);

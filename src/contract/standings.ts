@@ -11,3 +11,14 @@ export const STANDING_BITS = {
   /** Most of what is reported of it comes from strangers. */
   discounted: 32,
 } as const;
+
+/**
+ * In the number of a reporter cluster: the cluster is a ring, a closed group that praises one another and
+ * fails outsiders. CLUSTER_RING_BIT of the engine.
+ */
+export const RING_BIT = 0x20000000;
+
+/** Number of a cluster without the mark of a ring; 0 for none. */
+export function readClusterNumber(cluster: number): number {
+  return cluster & ~RING_BIT;
+}

@@ -1,5 +1,6 @@
 // Reads one agent's copied row for `GET /v1/agents/{id}`: counters decayed to now and the points of
 // each feature. Off the hot path: plain and readable before fast.
+import { readClusterNumber } from "../contract/standings.ts";
 import { DAY_MS } from "../contract/units.ts";
 import {
   CONCENTRATION_SHIFT,
@@ -86,7 +87,7 @@ function computeFeaturePoints(
 
 type ReporterStanding = Pick<
   AgentScoreDetails,
-  "flags" | "credibility" | "cluster" | "areStandingsInForce" | "reporterWeight"
+  "flags" | "credibility" | "cluster" | "isInRing" | "areStandingsInForce" | "reporterWeight"
 >;
 
 /** Standing as a reporter, and the weight that the fold gives it (assembly/fold.ts). */
@@ -102,9 +103,11 @@ function readStanding(
   const isKnown = (flags & FLAG_CREDIBILITY) !== 0;
   const credibility = isKnown ? (row?.getFloat32(ROW_CREDIBILITY, true) ?? 0) : 0;
   const rho = Math.min(1, Math.max(config[WORD_CREDIBILITY_MIN]!, credibility));
-  const cluster = row?.getUint32(ROW_CLUSTER, true) ?? 0;
+  const stored = row?.getUint32(ROW_CLUSTER, true) ?? 0;
+  const cluster = readClusterNumber(stored);
+  const isInRing = cluster !== stored;
   const reporterWeight = areStandingsInForce ? rho : 1;
-  return { flags, credibility, cluster, areStandingsInForce, reporterWeight };
+  return { flags, credibility, cluster, isInRing, areStandingsInForce, reporterWeight };
 }
 
 /** Adds counters and points to a reading made by `check` in the same scratch slot. */

@@ -128,6 +128,8 @@ export interface AgentScoreDetails extends AgentScore {
   credibility: number;
   /** Reporter cluster, 0 for none. */
   cluster: number;
+  /** Whether that cluster is a ring. */
+  isInRing: boolean;
   /** Whether credibility counts in the fold. */
   areStandingsInForce: boolean;
   /** Factor of the fold on a signed report's weight, 0 to 1. */
@@ -173,7 +175,7 @@ export interface AgentStanding {
   flags: number;
   /** Reporter credibility rho, 0 to 1; counts only with FLAG_CREDIBILITY. */
   credibility: number;
-  /** Reporter cluster, 0 for none. */
+  /** Reporter cluster, 0 for none; with RING_BIT: it is a ring. */
   cluster: number;
 }
 

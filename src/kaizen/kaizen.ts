@@ -258,6 +258,9 @@ export interface CredibilityBatch {
   duration_ms: number;
   /** Absent when nothing could be computed. */
   figures?: StandingMetrics;
+  /** Closed groups that praise one another and fail outsiders, with or without seeds, and their members. */
+  rings: number;
+  ring_members: number;
 }
 
 export interface CredibilityStatus {
@@ -271,6 +274,8 @@ export interface CredibilityStatus {
   is_running: boolean;
   /** Last batch of this process. */
   last?: CredibilityBatch;
+  /** What to look at, in a sentence; left out for nothing. */
+  warning?: string;
 }
 
 /** Part of the last batch's graph of reporters; empty before the first. */

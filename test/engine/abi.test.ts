@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as codes from "../../assembly/codes.ts";
 import * as layout from "../../assembly/layout.ts";
-import { STANDING_BITS } from "../../src/contract/standings.ts";
+import { RING_BIT, STANDING_BITS } from "../../src/contract/standings.ts";
 import * as engineVoices from "../../assembly/voices.ts";
 import * as voices from "../../src/contract/voices.ts";
 import { INCIDENT_MAX } from "../../src/contract/incidents.ts";
@@ -65,6 +65,9 @@ test("the contract's bits of a standing are the engine's", () => {
   const { FLAG_SIGNS: signs, FLAG_DISCOUNTED: discounted } = layout;
   expect(STANDING_BITS).toEqual({ seed, believed, signs, discounted });
   expect(layout.STANDING_FLAGS).toBe(seed | believed | signs | discounted);
+  expect(RING_BIT).toBe(layout.CLUSTER_RING_BIT);
+  // A cluster's number, which is at most that of a row, does not reach it.
+  expect(RING_BIT).toBeGreaterThan(layout.CHUNKS_MAX << layout.CHUNK_ROWS_LOG2);
 });
 
 test("the contract's voices are the engine's", () => {
@@ -75,7 +78,7 @@ test("the contract's voices are the engine's", () => {
   expect(layout.SOURCE_STRANGER_BIT).toBeGreaterThan(rows);
   expect(layout.SOURCE_STRANGER_BIT + voices.VOICE_MAX).toBeLessThan(layout.POOL_CLUSTER_BIT);
   // A cluster's number is at most that of a row.
-  expect(layout.POOL_CLUSTER_BIT + rows).toBeLessThan(layout.SOURCE_INCIDENT_BITS);
+  expect(layout.POOL_CLUSTER_BIT + RING_BIT + rows).toBeLessThan(layout.SOURCE_INCIDENT_BITS);
   expect(layout.SOURCE_INCIDENT_BITS + INCIDENT_MAX).toBeLessThan(layout.POOL_UNTRUSTED);
 });
 

@@ -198,6 +198,7 @@ export class MemoryBureau implements Bureau {
         cluster: null,
         signs: false,
         discounted: false,
+        in_ring: false,
       },
       features: [{ name: "evidence", value: 0, points: -40 }],
       decisions: [{ stakes: 10, decision: leg.decision, max_stakes: leg.max_stakes }],

@@ -146,6 +146,7 @@ function describeReporterStanding(reading: AgentScoreDetails): AgentExplanation[
     cluster: cluster === 0 ? null : cluster,
     signs: has(STANDING_BITS.signs),
     discounted: has(STANDING_BITS.discounted),
+    in_ring: reading.isInRing,
   };
 }
 

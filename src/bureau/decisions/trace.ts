@@ -158,7 +158,7 @@ function describeAgentRow(
   input: ReadonlyMap<string, number>,
 ): TracedLeg["row"] {
   const number = (name: string) => input.get(name)!;
-  const outcomes = number("batch");
+  const outcomes = Math.abs(number("batch"));
   const bits = number("standing_bits");
   const shockDays = number("shock_days");
   const isHandshake = leg.kind === "handshake";

@@ -213,6 +213,7 @@ const figures = t.defineObject({
   ...t.repeatSchema(t.integer, "reporters", "seeds", "believed"),
   believed_share: t.share,
   clusters: t.integer,
+  closed_share: t.share,
   discounted: t.integer,
   stakes_high: t.number,
   changed: t.integer,
@@ -237,10 +238,12 @@ export const CredibilityBatch = t.defineMessage("CredibilityBatch", {
   reason: t.text,
   duration_ms: t.number,
   figures: t.makeOptional(figures),
+  ...t.repeatSchema(t.integer, "rings", "ring_members"),
 });
 export const CredibilityStatus = t.defineMessage("CredibilityStatus", {
   ...t.repeatSchema(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
   last: t.makeOptional(CredibilityBatch),
+  warning: t.makeOptional(t.text),
 });
 
 /** Reporters and who vouched for whom. `from` and `to` number the nodes of the same answer. */

@@ -262,6 +262,8 @@ const standing = t.defineObject({
   signs: t.flag,
   /** Most of what is reported of the agent itself comes from strangers. */
   discounted: t.flag,
+  /** It is in a ring: a closed group that praises one another and fails outsiders. Its record counts as thin. */
+  in_ring: t.flag,
 });
 
 /** `GET /v1/agents/{id}`: why the agent scores as it does. */

@@ -62,8 +62,15 @@ export function listDistinctSubjects(
   return all.subarray(0, kept);
 }
 
-/** Positive reports summed per pair and bounded: K (1 - exp(-n / K)) as the fold's pair cap. */
-export function buildPositiveReportGraph(edges: ReportedEdges, cap: number): PositiveReportGraph {
+/**
+ * Positive reports summed per pair and bounded: K (1 - exp(-n / K)) as the fold's pair cap.
+ * @param excluded 1 for agents whose praise by others is left out.
+ */
+export function buildPositiveReportGraph(
+  edges: ReportedEdges,
+  cap: number,
+  excluded?: Uint8Array,
+): PositiveReportGraph {
   const { agents, subjects, failures, weights: own } = edges;
   const rows = groupOutcomesByReporter(edges);
   const starts = new Uint32Array(agents + 1);
@@ -79,6 +86,7 @@ export function buildPositiveReportGraph(edges: ReportedEdges, cap: number): Pos
       const subject = subjects[i]!;
       const weight = own === undefined ? 1 : own[i]!;
       if (failures[i] === 1 || subject === reporter || weight === 0) continue;
+      if (excluded?.[subject] === 1) continue;
       if (mass[subject] === 0) targets[end++] = subject;
       mass[subject]! += weight;
     }
@@ -263,14 +271,16 @@ export function findReporterClusters(
 /**
  * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over that of an ordinary agent. Undefined
  * without seeds: reporters are then indistinguishable and all stay equal.
+ * @param excluded 1 for agents that praise makes no believed reporters, as members of a ring.
  */
 export function computeCredibility(
   edges: ReportedEdges,
   seeds: SeedShares,
   options: CredibilityParameters = DEFAULT_CREDIBILITY_PARAMETERS,
+  excluded?: Uint8Array,
 ): CredibilityScores | undefined {
   if (seeds.size === 0) return undefined;
-  const graph = buildPositiveReportGraph(edges, options.pairCap);
+  const graph = buildPositiveReportGraph(edges, options.pairCap, excluded);
   const mass = spreadMassFromSeeds(graph, seeds, options);
   const ordinary = options.ordinaryPart * computeMassQuantile(mass, seeds, options.middlingShare);
   const rho = mass.map((own, i) => {

@@ -1,15 +1,17 @@
-// Standings for the agent table: credibility of each reporter, strangers, and records that rest on
-// strangers. Computed over the whole history, written as differences.
+// Standings for the agent table: credibility of each reporter, strangers, records that rest on
+// strangers, and members of rings, which are marked without seeds too. Written as differences.
 import {
   FLAG_CREDIBILITY,
   FLAG_DISCOUNTED,
   FLAG_SEED,
   FLAG_SIGNS,
 } from "../../../assembly/layout.ts";
+import { RING_BIT, readClusterNumber } from "../../contract/standings.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, StandingsPart } from "../../engine/reading.ts";
-import { DEFAULT_CREDIBILITY_PARAMETERS, computeCredibility } from "./page-rank.ts";
+import { DEFAULT_CREDIBILITY_PARAMETERS } from "./page-rank.ts";
 import type { CredibilityScores, CredibilityParameters, ReportedEdges } from "./page-rank.ts";
+import { computeCredibilityAndRings, findClosedGroups, judgeRings } from "./rings.ts";
 import { assembleReporterGraph } from "./reporter-graph.ts";
 import type { ReporterGraph } from "./reporter-graph.ts";
 import { selectSeeds } from "./seeds.ts";
@@ -22,6 +24,8 @@ export interface StandingHistory extends SeedCandidates {
   /** Standings as last written, by agent id. */
   written: ReadonlyMap<string, AgentStanding>;
   stakesHigh: number;
+  /** Whether credibility was in force at the end. */
+  isInForce: boolean;
 }
 
 export interface StandingPolicy {
@@ -40,6 +44,9 @@ export interface StandingPolicy {
   /** Smallest relative change of the learnt stakes worth a record. */
   stakesStep: number;
 }
+
+/** Times the usual share of praise from which praise among believed reporters is told of. */
+const CLOSED_FACTOR = 3;
 
 const STANDING_POLICY: StandingPolicy = {
   untrustedBelow: 0.35,
@@ -70,6 +77,8 @@ export interface StandingMetrics {
   /** Share of all outcomes that they reported. */
   believed_share: number;
   clusters: number;
+  /** Share of the praise by believed reporters other than seeds that they give one another. */
+  closed_share: number;
   /** Agents whose record rests on strangers. */
   discounted: number;
   stakes_high: number;
@@ -77,8 +86,13 @@ export interface StandingMetrics {
   changed: number;
 }
 
-export interface StandingBatch {
+export interface RingMarks {
   standings: StandingsPart;
+  /** Members of each ring, as agent numbers. */
+  rings: readonly Uint32Array[];
+}
+
+export interface StandingBatch extends RingMarks {
   figures: StandingMetrics;
   /** Who vouched for whom, for people; made when it is asked for. */
   graph: () => ReporterGraph;
@@ -149,7 +163,23 @@ function countReportsByAgent({ edges }: StandingHistory): Uint32Array {
   return reports;
 }
 
+/** By agent number: the number of the ring with RING_BIT, 0 for none. */
+function numberRings(
+  { ids, edges, written }: StandingHistory,
+  rings: readonly Uint32Array[],
+): Uint32Array {
+  const numbers = new Uint32Array(edges.agents);
+  for (const members of rings) {
+    // The number that it has: agents of a later part of the history are numbered otherwise.
+    const known = [...members].map((member) => written.get(ids[member]!)?.cluster ?? 0);
+    const number = known.find((cluster) => (cluster & RING_BIT) !== 0) ?? members[0]! + 1;
+    for (const member of members) numbers[member] = number | RING_BIT;
+  }
+  return numbers;
+}
+
 interface StandingFindings extends CredibilityScores {
+  ringOf: Uint32Array;
   seeds: ReadonlyMap<number, number>;
   reports: Uint32Array;
   discounted: Float64Array;
@@ -172,7 +202,8 @@ function computeStanding(
   // In thousandths, as the journal stores it, so that the comparison is with the stored value.
   const credibility = isBelieved ? Math.round(rho[agent]! * 1000) / 1000 : 0;
   const isClusterable = isReporter && rho[agent]! < policy.clusterBelow;
-  return { agent: id, flags, credibility, cluster: isClusterable ? clusters[agent]! : 0 };
+  const cluster = findings.ringOf[agent]! || (isClusterable ? clusters[agent]! : 0);
+  return { agent: id, flags, credibility, cluster };
 }
 
 function summarizeStandings(
@@ -196,10 +227,38 @@ function summarizeStandings(
     believed,
     believed_share: all === 0 ? 0 : counted / all,
     clusters: new Set(clusters.filter((cluster) => cluster > 0)).size,
+    closed_share: computeClosedShare(findings, policy),
     discounted: findings.discounted.reduce((sum, x) => sum + x, 0),
     stakes_high: standings.stakesHigh,
     changed: standings.agents.length,
   };
+}
+
+/**
+ * Share, 0 to 1, of the praise by believed reporters other than seeds that goes to such reporters; 0
+ * where the other praise of the history goes to them in a third of that measure: so it is in a market
+ * in which both sides report.
+ */
+function computeClosedShare(
+  { graph, rho, seeds, reports }: StandingFindings,
+  policy: StandingPolicy,
+): number {
+  const isOne = (agent: number) =>
+    reports[agent]! > 0 && rho[agent]! >= policy.untrustedBelow && !seeds.has(agent);
+  const [own, others] = [
+    { praise: 0, closed: 0 },
+    { praise: 0, closed: 0 },
+  ];
+  for (let agent = 0; agent < reports.length; agent++) {
+    const sum = isOne(agent) ? own : others;
+    for (let at = graph.starts[agent]!; at < graph.starts[agent + 1]!; at++) {
+      sum.praise += graph.weights[at]!;
+      if (isOne(graph.targets[at]!)) sum.closed += graph.weights[at]!;
+    }
+  }
+  const share = own.praise === 0 ? 0 : own.closed / own.praise;
+  const usual = others.praise === 0 ? 0 : others.closed / others.praise;
+  return share > CLOSED_FACTOR * usual ? share : 0;
 }
 
 function buildReporterGraph(
@@ -207,11 +266,33 @@ function buildReporterGraph(
   findings: StandingFindings,
   policy: StandingPolicy,
 ) {
-  const { rho, clusters } = findings;
+  const { rho, clusters, ringOf } = findings;
   const { untrustedBelow, clusterBelow, credibility } = policy;
-  const shown = clusters.map((cluster, agent) => (rho[agent]! < clusterBelow ? cluster : 0));
+  const shown = clusters.map(
+    (cluster, agent) =>
+      readClusterNumber(ringOf[agent]!) || (rho[agent]! < clusterBelow ? cluster : 0),
+  );
   const { damping } = credibility;
   return assembleReporterGraph({ ...findings, ids, clusters: shown, untrustedBelow, damping });
+}
+
+/** Marks of rings alone, for a history without seeds: all other standings stay. */
+export function computeRingMarks(history: StandingHistory): RingMarks {
+  const { edges, ids, written, isInForce, stakesHigh } = history;
+  const rings = judgeRings(edges, findClosedGroups(edges));
+  const ringOf = numberRings(history, rings);
+  const marks = new Map<string, number>();
+  for (const { agent, cluster } of written.values()) {
+    if ((cluster & RING_BIT) !== 0) marks.set(agent, 0);
+  }
+  ringOf.forEach((ring, agent) => {
+    if (ring !== 0) marks.set(ids[agent]!, ring);
+  });
+  const agents = [...marks].flatMap(([agent, cluster]): AgentStanding[] => {
+    const before = written.get(agent) ?? { agent, flags: 0, credibility: 0, cluster: 0 };
+    return before.cluster === cluster ? [] : [{ ...before, cluster }];
+  });
+  return { standings: { isInForce, stakesHigh, agents }, rings };
 }
 
 /**
@@ -224,14 +305,15 @@ export function computeStandingBatch(
   policy: StandingPolicy,
 ): StandingBatch | undefined {
   const seeds = selectSeeds(rules, history);
-  const credibility = computeCredibility(history.edges, seeds, policy.credibility);
+  const credibility = computeCredibilityAndRings(history.edges, seeds, policy);
   if (credibility === undefined) return undefined;
-  const { rho } = credibility;
+  const { rho, rings } = credibility;
   const findings: StandingFindings = {
     ...credibility,
     seeds,
     reports: countReportsByAgent(history),
     discounted: flagDiscountedAgents(history, rho, policy),
+    ringOf: numberRings(history, rings),
   };
   const agents: AgentStanding[] = [];
   for (let agent = 0; agent < history.edges.agents; agent++) {
@@ -242,6 +324,7 @@ export function computeStandingBatch(
   const standings = { isInForce: true, stakesHigh, agents };
   return {
     standings,
+    rings,
     figures: summarizeStandings(findings, standings, policy),
     graph: () => buildReporterGraph(history, findings, policy),
   };

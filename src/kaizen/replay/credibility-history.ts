@@ -130,7 +130,7 @@ class StandingHistoryBuilder {
   }
 
   finish(): StandingHistory {
-    const { ids, written, stakesHigh } = this;
+    const { ids, written, stakesHigh, isInForce } = this;
     const keyHolders = this.keys.holders();
     const signs = Uint8Array.from(ids, (id) => (keyHolders.has(id) ? 1 : 0));
     const reporters = this.#reporters.values();
@@ -148,7 +148,15 @@ class StandingHistoryBuilder {
       weights,
       count: weights.length,
     };
-    return { ids, edges, stakes: this.#stakes.values(), keyHolders, written, stakesHigh };
+    return {
+      ids,
+      edges,
+      stakes: this.#stakes.values(),
+      keyHolders,
+      written,
+      stakesHigh,
+      isInForce,
+    };
   }
 }
 
@@ -160,17 +168,20 @@ function computeArrivalMs(bytes: Buffer, at: number): number {
   return decodeFoldedOutcome(bytes, at, folded) ? folded.settledAtMs : Number.POSITIVE_INFINITY;
 }
 
-/**
- * Reads the journal up to a durable position.
- * @param asOfMs what came in later is left out.
- * @returns the history, and whether credibility is in force at its end.
- */
+interface StandingHistoryBounds {
+  /** Epoch ms: what came in later is left out. */
+  asOfMs?: number | undefined;
+  /** Position up to which outcomes are left out; standings and keys are read from the start. */
+  afterLsn?: number | undefined;
+}
+
+/** Reads the journal up to a durable position. */
 export function readStandingHistory(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
-  asOfMs = Number.POSITIVE_INFINITY,
-): { history: StandingHistory; isInForce: boolean } {
+  { asOfMs = Number.POSITIVE_INFINITY, afterLsn = 0 }: StandingHistoryBounds = {},
+): StandingHistory {
   const found = new StandingHistoryBuilder(config);
   const reader = new JournalReader(diskFileLayer, directory);
   try {
@@ -179,12 +190,14 @@ export function readStandingHistory(
       found.takeKey(bytes, at),
     );
     for (let at = 0; at < uptoLsn;) {
-      at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset) => {
+      at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset, lsn) => {
+        const isOutcome = readFrameKind(bytes, offset) === FRAME_KINDS.outcome;
+        if (isOutcome && lsn <= afterLsn) return;
         if (computeArrivalMs(bytes, offset) <= asOfMs) found.take(bytes, offset);
       });
     }
   } finally {
     reader.close();
   }
-  return { history: found.finish(), isInForce: found.isInForce };
+  return found.finish();
 }

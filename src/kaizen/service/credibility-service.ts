@@ -28,7 +28,7 @@ export interface CredibilityServiceOptions {
   engine: { readonly areStandingsInForce: boolean };
   /** The switch: false takes standings out of force. */
   isWanted: boolean;
-  /** Undefined: the operator named no seeds, and nothing is computed. */
+  /** Undefined: the operator named no seeds, and only rings are marked. */
   rules: SeedRules | undefined;
   /** Seeds of `refresh` where the operator named none: computed and shown, never in force, and not by the schedule. */
   findTrialRules?: () => SeedRules | undefined;
@@ -65,6 +65,8 @@ export class CredibilityService implements Credibility {
   /** Of the last batch that found any: at most 5,000 reporters. */
   #graph: (ReporterGraph & { at: string; position: number }) | undefined;
   #restUntilMs = 0;
+  /** Position up to which a batch has read, whatever it was for. */
+  #readUptoLsn = 0;
 
   constructor(options: CredibilityServiceOptions) {
     this.#options = options;
@@ -80,27 +82,27 @@ export class CredibilityService implements Credibility {
     log.warn("credibility_off", { detail: "every reporter counts fully from here on" });
   }
 
-  get isPossible(): boolean {
-    return this.#options.isWanted && this.#options.rules !== undefined;
-  }
-
-  get #rules(): SeedRules | undefined {
-    return this.#options.rules ?? this.#options.findTrialRules?.();
-  }
-
   /** Brings standings up to the journal. Rejects with the error of the batch. */
   refresh(): Promise<CredibilityBatch> {
-    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return this.#runOnce(this.#options.rules ?? this.#options.findTrialRules?.());
+  }
+
+  #runOnce(rules: SeedRules | undefined): Promise<CredibilityBatch> {
+    this.#running ??= this.#run(rules).finally(() => (this.#running = undefined));
     return this.#running;
   }
 
-  /** Called by the schedule: refreshes only with the operator's seeds, after new outcomes and not too often. Never rejects. */
+  /**
+   * Called by the schedule: a batch after new outcomes and not too often, without the operator's seeds for
+   * rings alone; switched off, once, which takes the marks of rings back. Never rejects.
+   */
   async refreshIfDue(): Promise<void> {
-    const { clock, ledger, log, leadership = ALWAYS_LEADER } = this.#options;
-    const isNew = ledger.position() > (this.#last?.position ?? 0);
-    if (!this.isPossible || !isNew || clock() < this.#restUntilMs || !leadership.isHeld) return;
+    const { clock, ledger, log, rules, isWanted, leadership = ALWAYS_LEADER } = this.#options;
+    const isNew = ledger.position() > this.#readUptoLsn;
+    const isOver = !isWanted && this.#readUptoLsn > 0;
+    if (isOver || !isNew || clock() < this.#restUntilMs || !leadership.isHeld) return;
     try {
-      await this.refresh();
+      await this.#runOnce(rules);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       log.error("credibility_failed", { detail: (error as Error).message });
@@ -115,7 +117,18 @@ export class CredibilityService implements Credibility {
       in_force: engine.areStandingsInForce,
       is_running: this.#running !== undefined,
       ...(this.#last === undefined ? {} : { last: this.#last }),
+      ...(this.warning === "" ? {} : { warning: this.warning }),
     };
+  }
+
+  /** Of the last batch with seeds in force; empty for nothing. */
+  get warning(): string {
+    const share = this.#options.rules === undefined ? 0 : (this.#last?.figures?.closed_share ?? 0);
+    if (share < CLOSED_SHARE_WARNED) return "";
+    return (
+      `believed reporters other than the seeds mainly praise one another (${Math.round(100 * share)} % of their ` +
+      "praise): look at them with `trustrank kaizen credibility`, or name other seeds"
+    );
   }
 
   graph(limit: number, around?: string): CredibilityGraph | undefined {
@@ -133,10 +146,9 @@ export class CredibilityService implements Credibility {
     await this.#running?.catch(() => undefined);
   }
 
-  async #run(): Promise<CredibilityBatch> {
+  async #run(rules: SeedRules | undefined): Promise<CredibilityBatch> {
     const { journal, ledger, config, clock, isWanted } = this.#options;
-    const isTrial = this.#options.rules === undefined;
-    const rules = this.#rules;
+    const isTrial = rules !== undefined && this.#options.rules === undefined;
     const startedMs = clock();
     const position = ledger.position();
     const found: CredibilityBatch = {
@@ -145,28 +157,34 @@ export class CredibilityService implements Credibility {
       records: 0,
       reason: "",
       duration_ms: 0,
+      rings: 0,
+      ring_members: 0,
     };
+    const task = { journal, uptoLsn: position, rules, config, isOff: !isWanted };
+    const result = await runCredibilityOnPool(task, this.#stop.signal);
+    const { payloads, figures, graph, rings, ring_members } = result;
+    Object.assign(found, { rings, ring_members }, figures && { figures });
+    if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
     if (!isWanted) found.reason = "credibility is switched off";
     else if (rules === undefined) found.reason = "no seeds are named (TRUSTRANK_SEEDS)";
-    else {
-      const task = { journal, uptoLsn: position, rules, config };
-      const { payloads, figures, graph } = await runCredibilityOnPool(task, this.#stop.signal);
-      if (figures !== undefined) found.figures = figures;
-      if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
-      found.reason = isTrial ? TRIAL : describeWhyNoBatch(figures === undefined, payloads.length);
-      for (const payload of isTrial ? [] : payloads) {
-        this.#stop.signal.throwIfAborted();
-        await ledger.appendStandings(payload);
-        found.records++;
-      }
+    else found.reason = isTrial ? TRIAL : describeWhyNoBatch(!figures, payloads.length);
+    for (const payload of isTrial ? [] : payloads) {
+      this.#stop.signal.throwIfAborted();
+      await ledger.appendStandings(payload);
+      found.records++;
     }
     found.duration_ms = clock() - startedMs;
     this.#restUntilMs = clock() + REST_FACTOR * found.duration_ms;
-    this.#last = found;
+    this.#readUptoLsn = position;
+    // A trial's figures stay, though no batch of the schedule finds any.
+    if (rules !== undefined || this.#last?.figures === undefined) this.#last = found;
     this.#options.log.info("credibility", { ...found.figures, reason: found.reason });
     return found;
   }
 }
+
+/** Share of praise among believed reporters that are no seeds from which it is warned of. */
+const CLOSED_SHARE_WARNED = 0.5;
 
 const TRIAL =
   "on trial with the sample's seeds: every reporter counts fully until TRUSTRANK_SEEDS is set";

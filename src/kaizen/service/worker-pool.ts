@@ -55,16 +55,21 @@ export interface CredibilityTask {
   journal: string;
   /** End of the journal to read; must be durable. */
   uptoLsn: number;
-  rules: SeedRules;
+  /** Undefined: rings are marked, all other standings stay. */
+  rules: SeedRules | undefined;
   config: ScoringConfig;
+  /** Whether credibility is switched off: marks of rings are taken back. */
+  isOff: boolean;
 }
 
 export interface CredibilityResult {
   /** Journal payloads in order; none when nothing changed. */
   payloads: Uint8Array[];
-  /** Absent when the rules match no agent in the history. */
+  /** Absent without rules, or when they match no agent in the history. */
   figures?: StandingMetrics;
   graph?: ReporterGraph;
+  rings: number;
+  ring_members: number;
 }
 
 const WORKER = new URL("../../threads/kaizen/worker.ts", import.meta.url).href;

@@ -3,7 +3,7 @@
 // reporters' standings, and assessments of agents' texts.
 import { type Assessment, ASSESSMENT_KINDS } from "../../contract/assessments.ts";
 import { digestSignedBody } from "../../contract/signed-records.ts";
-import { STANDING_BITS } from "../../contract/standings.ts";
+import { RING_BIT, STANDING_BITS, readClusterNumber } from "../../contract/standings.ts";
 import { decodeAssessment } from "../../journal/assessments.ts";
 import { FRAME_KINDS, readFrameKind } from "../../journal/format.ts";
 import { decodeStandings } from "../../journal/standings.ts";
@@ -102,6 +102,7 @@ interface StandingRow {
   isDiscounted: boolean;
   /** Null for none. */
   cluster: number | null;
+  isInRing: boolean;
 }
 
 /** Gathers the rows of one transaction. */
@@ -184,7 +185,7 @@ export class JournalRowBatch {
     await appendRows(connection, "standing_rows", this.#standings, (appender, row) => {
       appendValues(appender, BigInt(row.position), row.agent, row.credibility, row.isSeed);
       const cluster = row.cluster === null ? null : BigInt(row.cluster);
-      appendValues(appender, row.signs, row.isDiscounted, cluster);
+      appendValues(appender, row.signs, row.isDiscounted, cluster, row.isInRing);
     });
     await appendRows(connection, "assessment_rows", this.#assessments, (appender, row) => {
       const { tenant, keyId, agent, code, kindIndex, digest } = row;
@@ -204,7 +205,8 @@ function decodeStandingRows(bytes: Buffer, at: number): StandingRow[] {
     isSeed: (flags & STANDING_BITS.seed) !== 0,
     signs: (flags & STANDING_BITS.signs) !== 0,
     isDiscounted: (flags & STANDING_BITS.discounted) !== 0,
-    cluster: cluster === 0 ? null : cluster,
+    cluster: readClusterNumber(cluster) || null,
+    isInRing: (cluster & RING_BIT) !== 0,
   }));
 }
 
@@ -223,7 +225,7 @@ export function buildJournalTableSql(): string[] {
       detail JSON NOT NULL)`,
     `CREATE TABLE standing_rows (position BIGINT NOT NULL, agent VARCHAR NOT NULL,
       credibility DOUBLE, is_seed BOOLEAN NOT NULL, signs BOOLEAN NOT NULL,
-      discounted BOOLEAN NOT NULL, cluster BIGINT)`,
+      discounted BOOLEAN NOT NULL, cluster BIGINT, in_ring BOOLEAN NOT NULL)`,
     ASSESSMENT_TABLE,
   ];
 }

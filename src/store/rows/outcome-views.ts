@@ -141,9 +141,10 @@ const REPORTERS: ViewDefinition = {
       max(settled_at) AS last_settled_at,
       any_value(s.credibility) AS credibility,
       coalesce(any_value(s.is_seed), false) AS is_seed,
-      any_value(s.cluster) AS cluster
+      any_value(s.cluster) AS cluster,
+      coalesce(any_value(s.in_ring), false) AS in_ring
     FROM ${from("outcome_rows")} AS o LEFT JOIN (
-      SELECT agent, credibility, is_seed, cluster FROM ${from("standing_rows")}
+      SELECT agent, credibility, is_seed, cluster, in_ring FROM ${from("standing_rows")}
       QUALIFY row_number() OVER (PARTITION BY agent ORDER BY position DESC) = 1
     ) AS s ON o.reporter = s.agent
     GROUP BY reporter`,
@@ -161,6 +162,7 @@ const REPORTERS: ViewDefinition = {
     ["credibility", "what its word counts while credibility is in force, 0 to 1; null: a stranger"],
     ["is_seed", "whether the operator vouches for it"],
     ["cluster", "reporters of one number are one voice; null for none"],
+    ["in_ring", "whether that cluster is a ring: it praises one another and fails outsiders"],
   ],
 };
 

@@ -42,7 +42,7 @@ function reportStage(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
 
 function readAttackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTask) {
   if (seeds === undefined) return undefined;
-  const { history } = readStandingHistory(journal, uptoLsn, champion, asOfMs);
+  const history = readStandingHistory(journal, uptoLsn, champion, { asOfMs });
   return new AttackStandings(history, seeds, champion);
 }
 

@@ -28,6 +28,7 @@ function graphOf(agents: number, reports: readonly Report[], seeds: readonly num
     keyHolders: new Map<string, string>(),
     written: new Map(),
     stakesHigh: 0,
+    isInForce: false,
   };
   const rules = {
     agents: seeds.map((i) => ids[i]!),

@@ -53,6 +53,7 @@ function historyOf(
     keyHolders: new Map(),
     written: new Map(),
     stakesHigh: 0,
+    isInForce: false,
     ...changes,
   };
 }
@@ -220,8 +221,8 @@ describe("kaizen's replay", () => {
     expect(records).toBe(1);
     expect(figures!.believed).toBeGreaterThan(10);
     await ledger.appendBatch(outcomes.slice(600));
-    const { history, isInForce } = readStandingHistory(journal, ledger.position(), config);
-    expect(isInForce).toBe(true);
+    const history = readStandingHistory(journal, ledger.position(), config);
+    expect(history.isInForce).toBe(true);
     expect(history.written.size).toBe(figures!.changed);
     const replayed = replayJournal(journal, ledger.position(), config);
     const scores = (reader: TableReader) =>

@@ -83,7 +83,7 @@ test("a decision sees the texts that failed before it, and the end is what is se
   }
   // Nothing that credibility reads.
   const { journal } = resolveDataPaths(dataDir);
-  const { history } = readStandingHistory(journal, ledger.position(), loadDefaultConfig());
+  const history = readStandingHistory(journal, ledger.position(), loadDefaultConfig());
   expect(history.edges.count).toBe(800);
 });
 

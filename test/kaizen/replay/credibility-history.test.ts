@@ -61,7 +61,7 @@ test("a report carries what the fold gives it, a name with a key only what it si
     await ledger.appendStandings(part);
 
   const { journal } = resolveDataPaths(dataDir);
-  const { history, isInForce } = readStandingHistory(journal, ledger.position(), CONFIG);
+  const history = readStandingHistory(journal, ledger.position(), CONFIG);
   const { edges } = history;
   const told = Array.from({ length: edges.count }, (_, i) => [
     history.ids[edges.reporters[i]!],
@@ -80,5 +80,5 @@ test("a report carries what the fold gives it, a name with a key only what it si
   ]);
   expect([...history.keyHolders]).toEqual([[reporter("signs"), "acme"]]);
   expect([...history.written.values()]).toEqual(agents);
-  expect([isInForce, history.stakesHigh]).toEqual([true, 25]);
+  expect([history.isInForce, history.stakesHigh]).toEqual([true, 25]);
 });

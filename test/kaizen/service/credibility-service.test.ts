@@ -14,6 +14,7 @@ import type { CredibilityBatch, CredibilityStatus } from "../../../src/kaizen/ka
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, startCommand } from "../../cli/_process.ts";
 import { AUDITOR, BUYER, FRAUD, honestHistory, NEWCOMER, ringReports, SEEDS } from "../_market.ts";
+import { generateMarket } from "../credibility/_market.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 
 const KEY = "credibility-suite-admin-key-0123456789abcdef";
@@ -181,7 +182,7 @@ describe("the schedule's batches", () => {
     const told: string[] = [];
     const tell = (event: string) => void told.push(event);
     const log = { info: tell, warn: tell, error: tell };
-    const service = new CredibilityService({
+    const options = {
       journal: resolveDataPaths(dataDir).journal,
       ledger,
       engine,
@@ -191,10 +192,11 @@ describe("the schedule's batches", () => {
       clock: () => NOW_MS,
       log,
       ...extra,
-    });
+    };
+    const service = new CredibilityService(options);
     opened.push(service, ledger);
     await ledger.appendBatch(outcomesOf(3, 200));
-    return { ledger, engine, service, told };
+    return { ledger, engine, service, told, options };
   }
 
   it("come when something came in, and rest as long as the last one took, many times", async () => {
@@ -224,10 +226,35 @@ describe("the schedule's batches", () => {
     const findTrialRules = () => parseSeedRules("agent://voice/*");
     const { service, ledger, engine } = await open({ rules: undefined, findTrialRules });
     await service.refreshIfDue();
-    expect(service.status().last).toBeUndefined();
+    expect(service.status().last?.figures).toBeUndefined();
     expect((await service.refresh()).reason).toMatch(/^on trial/);
     expect(service.graph(10)?.nodes.length).toBeGreaterThan(0);
     expect([ledger.position(), engine.areStandingsInForce]).toEqual([200, false]);
+  });
+
+  it("mark rings without seeds, and take the marks back once it is switched off", async () => {
+    const { service, ledger, engine, options } = await open({ rules: undefined });
+    const market = generateMarket({ outcomes: 3000, ring: 6 });
+    await ledger.appendBatch(
+      market.outcomes.map((each, i) => ({
+        ...outcomesOf(3, 1)[0]!,
+        ...each,
+        outcomeId: `00000000-0000-7000-8001-${String(i).padStart(12, "0")}`,
+      })),
+    );
+    const marks = () => market.ring.filter((agent) => engine.explain(agent, NOW_MS).isInRing).length;
+    await service.refreshIfDue();
+    expect(service.status().last).toMatchObject({ rings: 1, ring_members: 6, records: 1 });
+    expect([marks(), engine.areStandingsInForce]).toEqual([6, false]);
+    expect(engine.explain(market.ring[0]!, NOW_MS)).toMatchObject({ isThin: true });
+    const off = new CredibilityService({ ...options, isWanted: false });
+    await off.open();
+    await off.refreshIfDue();
+    expect([marks(), off.status().last?.records]).toEqual([0, 1]);
+    await ledger.appendBatch(outcomesOf(4, 10));
+    const position = ledger.position();
+    await off.refreshIfDue();
+    expect(ledger.position(), "once").toBe(position);
   });
 
   it("are another node's while that leads", async () => {

@@ -92,6 +92,7 @@ export class AttackStandings {
       keyHolders: this.#history.keyHolders,
       written: this.#written,
       stakesHigh: this.#stakesHigh,
+      isInForce: this.#history.isInForce,
     };
   }
 }

@@ -72,6 +72,7 @@ function historyOf(count: number): { history: OutcomeHistory; graph: StandingHis
     keyHolders: new Map(),
     written: new Map(),
     stakesHigh: 0,
+    isInForce: false,
   };
   return { history, graph };
 }
@@ -156,7 +157,7 @@ it("writes what the service would with the attack in its journal, and only once"
   });
   await ledger.appendBatch(outcomes);
   const historyNow = () =>
-    readStandingHistory(resolveDataPaths(dataDir).journal, ledger.position(), CONFIG).history;
+    readStandingHistory(resolveDataPaths(dataDir).journal, ledger.position(), CONFIG);
   const before = historyNow();
   const attack = new AttackStandings(before, rules, CONFIG);
   for (const each of echoed) {
@@ -174,7 +175,7 @@ it("writes nothing where the seeds name nobody", async () => {
   stage = await openStage();
   await stage.ledger.appendBatch(outcomesOf(2, 50));
   const { journal } = resolveDataPaths(stage.dataDir);
-  const { history } = readStandingHistory(journal, stage.ledger.position(), CONFIG);
+  const history = readStandingHistory(journal, stage.ledger.position(), CONFIG);
   const attack = new AttackStandings(history, parseSeedRules("agent://nobody/*"), CONFIG);
   expect(attack.batch()).toBeUndefined();
   expect(attack.believed).toBe(0);
