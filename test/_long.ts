@@ -32,6 +32,7 @@ const PATHS = [
   "test/gateways/rolling.test.ts",
   "test/http/reads/metered-reads.test.ts",
   "test/http/routes/kaizen-promote.test.ts",
+  "test/kaizen/credibility/rings-large.test.ts",
   "test/kaizen/gates/attacks/credibility.test.ts",
   "test/ledger/archive/command.test.ts",
   "test/ledger/backup/command.test.ts",

@@ -1,8 +1,6 @@
-/* Who reports hardly anything but failures: by the failure rate that the number of reports supports
-   (the lower end of the 95 % interval).
+/* Who reports more failures than others do of the same agents: beyond 6 standard errors it is a finding.
    Run: npm run -s trustrank -- query "$(cat examples/analyst/harsh-reporters.sql)" */
-SELECT reporter, outcomes, subjects, failure_rate,
-  round((failure_rate + 1.92 / outcomes - 1.96 *
-    sqrt(failure_rate * (1 - failure_rate) / outcomes + 0.96 / outcomes ** 2))
-    / (1 + 3.84 / outcomes), 3) AS at_least
-FROM reporters ORDER BY at_least DESC LIMIT 10;
+SELECT reporter, outcomes, subjects, failures, round(expected_failures, 1) AS expected_failures,
+  round(failure_rate, 3) AS failure_rate, round(expected_failure_rate, 3) AS expected_failure_rate,
+  round(deviation, 1) AS deviation
+FROM reporter_severity ORDER BY reporter_severity.deviation DESC LIMIT 10;

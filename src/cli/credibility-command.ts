@@ -66,6 +66,8 @@ function printCredibility(status: CredibilityStatus, batch: CredibilityBatch | u
   else if (!status.has_seeds) printNote("no seeds are named (TRUSTRANK_SEEDS)");
   if (batch === undefined) return;
   print(`${batch.reason}, up to position ${batch.position}, in ${batch.duration_ms} ms`);
+  print(`${batch.rings} rings with ${batch.ring_members} members (view \`rings\`)`);
+  if (status.warning !== undefined) printNote(status.warning);
   const { figures } = batch;
   if (figures === undefined) return;
   const share = (100 * figures.believed_share).toFixed(1);

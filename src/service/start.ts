@@ -21,6 +21,7 @@ import type { HttpDependencies } from "../http/services.ts";
 import { collectMetrics } from "./health/metrics.ts";
 import { MemorySampler } from "./health/memory.ts";
 import { buildServiceStatus } from "./health/status.ts";
+import { FindingMonitor } from "./health/finding-monitor.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import { SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
@@ -118,6 +119,7 @@ async function openService(
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   const signedCounter = openSignedCounter(ground, closers);
+  watchFindings(ground, log, closers);
   const memory = openMemorySampler(ground, heaps);
   const opened = { scorer, reporting, webhooks, signedCounter, memory };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
@@ -274,6 +276,22 @@ function openSignedCounter({ evidence, store, clock }: ServiceStorage, closers: 
   const counter = new SignedCounter({ store, isNeeded, clock: clock.now });
   closers.push(() => counter.close());
   return counter;
+}
+
+function watchFindings(
+  { evidence, store, clock, cluster }: ServiceStorage,
+  log: Log,
+  closers: Closer[],
+): void {
+  const leadership = cluster?.leaderships.of("credibility");
+  const monitor = new FindingMonitor({
+    store,
+    isLeader: () => leadership?.isHeld ?? true,
+    append: (payload) => evidence.ledger.appendAudit(payload),
+    clock: clock.now,
+    log,
+  });
+  closers.push(() => monitor.close());
 }
 
 interface ServiceParts extends ServiceStorage, LearningServices, Metering, RequestWatchParts {

@@ -6,7 +6,7 @@ import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
 import { VerifyForm } from "./agent/verify-form.ts";
 import { ScoreWaterfall } from "./agent/points.ts";
-import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentReporters } from "./agent/records.ts";
+import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentFindings, AgentReporters } from "./agent/records.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
@@ -175,6 +175,7 @@ function AgentCards({ id, path, agent }: AgentCardsProps): VNode {
       <${Card} title="Last decisions" span=${6}><${LastDecisions} id=${id} /><//>
       <${Card} title="Last outcomes about it" span=${6}><${LastOutcomes} id=${id} /><//>
       <${Card} title="Who speaks for and against it" span=${6}><${AgentReporters} id=${id} /><//>
+      <${Card} title="Findings about its reports" span=${6}><${AgentFindings} id=${id} /><//>
       <${Card} title="Signing keys" span=${6}><${AgentSigningKeys} id=${id} /><//>
     <//>
   `;
@@ -257,6 +258,7 @@ function StandingFacts({ agent }: { agent: AgentExplanation }): VNode {
       ],
       ["Seed", standing.is_seed ? "yes" : "no"],
       ["Cluster", standing.cluster === null ? "none" : `voice ${standing.cluster}`],
+      ["In a ring", standing.in_ring ? "yes: it counts as thin" : "no"],
       ["Own record from", standing.discounted ? "mostly strangers" : "known reporters"],
       ["Vouched for", vouched === null ? "no" : "by the policy"],
     ]}

@@ -57,7 +57,7 @@ function CredibilityMetrics({ status }: { status: CredibilityStatusReply }): VNo
     <${MetricTile}
       label="Clusters"
       value=${formatNumber(found?.clusters)}
-      note="reporters that count as one voice"
+      note=${last === undefined ? "reporters that count as one voice" : `and ${formatNumber(last.rings)} rings that fail outsiders`}
     />
     <${MetricTile}
       label="Last batch"
@@ -196,7 +196,13 @@ export default function CredibilityPage(): VNode {
         <//>`
       }`}
   >
-    ${renderLoaded(polled, (status) => html`<${CredibilityMetrics} status=${status} />`)}
+    ${renderLoaded(
+      polled,
+      (status) => html`${
+          status.warning !== undefined && html`<${Notice} kind="warn">${status.warning}<//>`
+        }
+        <${CredibilityMetrics} status=${status} />`,
+    )}
     <${GraphFilters} isDisabled=${graph.value?.reporters === 0} />
     ${graph.error !== undefined && html`<${Failure} error=${graph.error} onRetry=${() => set({ around: undefined })} />`}
     ${graph.value === undefined && graph.error === undefined && html`<${Loading} />`}

@@ -14,6 +14,7 @@ export const SERVICE_WEBHOOK_EVENTS = [
   "kaizen.rolled_back",
   "journal.damaged",
   "store.lagging",
+  "finding.raised",
 ] as const;
 
 export const WEBHOOK_EVENTS = [...TENANT_WEBHOOK_EVENTS, ...SERVICE_WEBHOOK_EVENTS] as const;

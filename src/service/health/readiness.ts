@@ -119,6 +119,7 @@ interface HealthProbeSources {
   readonly clock: SteadyClockWriter;
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly signedCounter: Pick<SignedCounter, "counts">;
+  readonly credibility: { readonly credibility: { readonly warning: string } };
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures" | "node" | "link" | "warnings"> | undefined;
 }
@@ -169,6 +170,7 @@ export function createHealthProbe(
     unvouched(),
     inherited(),
     unvouchedOwners(),
+    parts.credibility.credibility.warning,
     ...listTableWarnings(engine.readTableUse()),
     ...listClockWarnings(clock),
     ...listArchiveWarnings(archive.status()),

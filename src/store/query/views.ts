@@ -3,6 +3,7 @@
 import { DECISION_VIEWS } from "../decisions/table.ts";
 import type { Connection } from "../duckdb.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
+import { FINDING_VIEWS } from "../rows/finding-views.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
 import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
 import { POLICY_VIEWS } from "../rows/policies.ts";
@@ -24,6 +25,7 @@ export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
   ...OUTCOME_VIEWS,
   ...DECISION_VIEWS,
   ...EVENT_VIEWS,
+  ...FINDING_VIEWS,
   ...JOURNAL_VIEWS,
   ...POLICY_VIEWS,
   ...REVIEW_QUEUE_VIEWS,

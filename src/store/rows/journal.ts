@@ -279,7 +279,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, ViewDefinition>> = {
           "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
           "bureau_key.rotated, bureau_key.replaced, access.denied, policy.set, policy.backtested, " +
           "review.claimed, review.decided, review.disputed, journal.damaged, journal.mended, " +
-          "store.lagging, stream.message_ignored",
+          "store.lagging, finding.raised, stream.message_ignored",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

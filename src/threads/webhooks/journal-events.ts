@@ -30,7 +30,13 @@ type JournalEventDraft =
 
 export class JournalEvents implements WebhookEventSource {
   readonly name = JOURNAL_SOURCE_NAME;
-  readonly types = ["key.revoked", "review.opened", "journal.damaged", "store.lagging"] as const;
+  readonly types = [
+    "key.revoked",
+    "review.opened",
+    "journal.damaged",
+    "store.lagging",
+    "finding.raised",
+  ] as const;
   readonly #reader: JournalReader;
   readonly #serviceId: string;
   readonly #durable: () => number;
@@ -103,10 +109,15 @@ function decodeReviewOpening(payload: string, atMs: number): JournalEventDraft {
   return { type: "review.opened", tenant, lane: agent, atMs, data, about: id };
 }
 
+const SERVICE_AUDIT_EVENTS = ["journal.damaged", "store.lagging", "finding.raised"] as const;
+
+const isServiceAuditEvent = (type: string): type is (typeof SERVICE_AUDIT_EVENTS)[number] =>
+  (SERVICE_AUDIT_EVENTS as readonly string[]).includes(type);
+
 /** Of the audit records, those of the service itself that somebody has to act on. */
 function decodeServiceAudit(payload: string, atMs: number): JournalEventDraft {
   const { event: type, ...members } = JSON.parse(payload) as { event: string };
-  if (type !== "journal.damaged" && type !== "store.lagging") return undefined;
+  if (!isServiceAuditEvent(type)) return undefined;
   const data = Object.fromEntries(Object.entries(members).filter(([name]) => name !== "at_ms"));
   return { type, tenant: null, lane: "", atMs, data };
 }

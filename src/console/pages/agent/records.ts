@@ -137,6 +137,43 @@ export function AgentReporters({ id }: { id: string }): VNode {
     <${CurlCommand} method="POST" path="/v1/query" body=${{ sql: buildReportersSql(id) }} />`;
 }
 
+interface FindingRow {
+  readonly kind: string;
+  readonly about: string | null;
+  readonly outcomes: number;
+  readonly observed: number;
+  readonly expected: number | null;
+}
+
+const buildFindingsSql = (id: string) => `SELECT kind, about, outcomes::INTEGER AS outcomes, observed, expected
+FROM findings WHERE agent = '${id.replaceAll("'", "''")}' LIMIT ${ROWS}`;
+
+const FINDING_COLUMNS: readonly Column<FindingRow>[] = [
+  {
+    label: "finding",
+    cell: (row) => html`${row.kind}${" "}
+      ${row.about !== null && html`about <${AgentLink} id=${row.about} />`}`,
+  },
+  { label: "outcomes", isNumber: true, cell: (row) => formatNumber(row.outcomes) },
+  { label: "observed", isNumber: true, cell: (row) => formatPercent(row.observed) },
+  {
+    label: "expected",
+    isNumber: true,
+    cell: (row) => (row.expected === null ? "" : formatPercent(row.expected)),
+  },
+];
+
+export function AgentFindings({ id }: { id: string }): VNode {
+  return html`<${LoadedTable}
+      id=${id}
+      label="findings about this agent"
+      columns=${FINDING_COLUMNS}
+      load=${(signal: AbortSignal) => querySql<FindingRow>(buildFindingsSql(id), signal)}
+      empty="None: in no ring, neither lenient nor harsh, no repeated times and amounts."
+    />
+    <${CurlCommand} method="POST" path="/v1/query" body=${{ sql: buildFindingsSql(id) }} />`;
+}
+
 const SIGNING_KEY_COLUMNS: readonly Column<ReporterKeyDescription>[] = [
   { label: "key", isLong: true, cell: (row) => html`<code>${row.kid}</code>` },
   { label: "state", cell: (row) => html`<${Tag} word=${row.state} />` },
