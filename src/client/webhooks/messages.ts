@@ -15,6 +15,7 @@ export interface WebhookRequest {
     | "kaizen.rolled_back"
     | "journal.damaged"
     | "store.lagging"
+    | "finding.raised"
   )[];
   /**
    * only this tenant's events; left out: those of every tenant and of the service itself
@@ -33,6 +34,7 @@ export interface WebhookPatch {
     | "kaizen.rolled_back"
     | "journal.damaged"
     | "store.lagging"
+    | "finding.raised"
   )[];
   description?: string;
   /**
@@ -56,6 +58,7 @@ export interface Webhook {
     | "kaizen.rolled_back"
     | "journal.damaged"
     | "store.lagging"
+    | "finding.raised"
   )[];
   /**
    * null: every tenant, and the service itself
@@ -106,6 +109,7 @@ export interface WebhookCreated {
     | "kaizen.rolled_back"
     | "journal.damaged"
     | "store.lagging"
+    | "finding.raised"
   )[];
   /**
    * null: every tenant, and the service itself

@@ -35,6 +35,8 @@ it("tells of revoked keys, in order, from any place on", async () => {
     await ledger.appendKeyEvent(Buffer.from(JSON.stringify(key)));
     const damage = { event: "journal.damaged", at_ms: NOW_MS, segment: "seg-1.log", offset: 7 };
     await ledger.appendAudit(Buffer.from(JSON.stringify(damage)));
+    const finding = { event: "finding.raised", at_ms: NOW_MS, kind: "ring", agents: ["agent://a/1"] };
+    await ledger.appendAudit(Buffer.from(JSON.stringify(finding)));
     await ledger.appendAudit(Buffer.from(JSON.stringify({ event: "access.denied" })));
     await ledger.appendAudit(Buffer.from("not JSON"));
     const review = { id: "rv-1", tenant: "acme", agent: "agent://shop/a", level: "L3" };
@@ -57,6 +59,7 @@ it("tells of revoked keys, in order, from any place on", async () => {
         tenant: null,
         data: { segment: "seg-1.log", offset: 7 },
       },
+      { type: "finding.raised", tenant: null, data: { kind: "ring", agents: ["agent://a/1"] } },
       { type: "review.opened", tenant: "acme", lane: "agent://shop/a", data: { request_id: "r" } },
       { type: "review.opened", tenant: "acme", data: { review_id: "rv-1", level: "L3" } },
     ]);
