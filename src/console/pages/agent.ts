@@ -6,7 +6,13 @@ import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
 import { VerifyForm } from "./agent/verify-form.ts";
 import { ScoreWaterfall } from "./agent/points.ts";
-import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentFindings, AgentReporters } from "./agent/records.ts";
+import {
+  AgentSigningKeys,
+  LastDecisions,
+  LastOutcomes,
+  AgentFindings,
+  AgentReporters,
+} from "./agent/records.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";

@@ -198,10 +198,9 @@ export default function CredibilityPage(): VNode {
   >
     ${renderLoaded(
       polled,
-      (status) => html`${
-          status.warning !== undefined && html`<${Notice} kind="warn">${status.warning}<//>`
-        }
-        <${CredibilityMetrics} status=${status} />`,
+      (status) =>
+        html`${status.warning !== undefined && html`<${Notice} kind="warn">${status.warning}<//>`}
+          <${CredibilityMetrics} status=${status} />`,
     )}
     <${GraphFilters} isDisabled=${graph.value?.reporters === 0} />
     ${graph.error !== undefined && html`<${Failure} error=${graph.error} onRetry=${() => set({ around: undefined })} />`}

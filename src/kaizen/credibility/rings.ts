@@ -15,7 +15,7 @@ import {
 
 /** Successes that each of two agents has reported of the other before they count as mutual. */
 const PAIR_PRAISES_MIN = 2;
-/** Members of a ring. Smaller ones are the fold's (`RING_PATTERN`), larger ones a market. */
+/** Members of a ring. Smaller ones are seen by the fold, larger ones are a market. */
 const RING_MEMBERS_MIN = 4;
 const RING_MEMBERS_MAX = 64;
 /** Other members that both agents of a pair praise mutually: three triangles make no ring of a star. */

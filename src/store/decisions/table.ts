@@ -100,7 +100,8 @@ const INPUT_COMMENTS: Readonly<Record<string, string>> = {
   mean_variance: "variance of mean: large while little is known",
   base_rate: "log-odds of failure of the whole population",
   viewer_variance: "variance of viewer_mean, handshake only",
-  batch: "outcomes ever counted about the subject, below zero while it is in a ring; the name is that of an older version",
+  batch:
+    "outcomes ever counted about the subject, below zero while it is in a ring; the name is that of an older version",
   standing_bits: "marks of the subject, as bits: revoked key, seed, signs, discounted",
   failure_weight: "weight of the subject's failures when the last outcome came in",
   shock_days: "days since a sudden change of its behaviour, -1 without one",

@@ -15,38 +15,41 @@ import { generateMarket } from "./_market.ts";
 const OUTCOMES = 200_000;
 const POLICY = createStandingPolicy(loadDefaultConfig());
 
-test.each([5, 7, 9, 12])("a ring of %i is found, not believed and not allowed at L3", async (ring) => {
-  const twoWayShare = ring === 9 ? 0.5 : 0;
-  const market = generateMarket({
-    outcomes: OUTCOMES,
-    seed: ring,
-    ring,
-    hasOddAgents: true,
-    twoWayShare,
-  });
-  const history = buildHistory(market);
-  for (const share of [0, 0.1, 0.3]) {
-    const rules = parseSeedRules(market.seedRules(share));
-    const { rings, standings } =
-      share === 0 ? computeRingMarks(history) : computeStandingBatch(history, rules, POLICY)!;
-    const members = rings.map((each) => [...each].map((agent) => history.ids[agent]!).toSorted());
-    expect(members).toEqual([market.ring.toSorted()]);
-    const believed = standings.agents.filter(
-      ({ agent, credibility }) => credibility > 0 && market.ring.includes(agent),
-    );
-    expect(believed).toEqual([]);
-    for (const when of [{ before: standings }, { after: standings }]) {
-      const judge = judgeMarket(market, when);
-      for (const member of market.ring) expect(judge(member).verdict).not.toBe("ALLOW");
+test.each([5, 7, 9, 12])(
+  "a ring of %i is found, not believed and not allowed at L3",
+  async (ring) => {
+    const twoWayShare = ring === 9 ? 0.5 : 0;
+    const market = generateMarket({
+      outcomes: OUTCOMES,
+      seed: ring,
+      ring,
+      hasOddAgents: true,
+      twoWayShare,
+    });
+    const history = buildHistory(market);
+    for (const share of [0, 0.1, 0.3]) {
+      const rules = parseSeedRules(market.seedRules(share));
+      const { rings, standings } =
+        share === 0 ? computeRingMarks(history) : computeStandingBatch(history, rules, POLICY)!;
+      const members = rings.map((each) => [...each].map((agent) => history.ids[agent]!).toSorted());
+      expect(members).toEqual([market.ring.toSorted()]);
+      const believed = standings.agents.filter(
+        ({ agent, credibility }) => credibility > 0 && market.ring.includes(agent),
+      );
+      expect(believed).toEqual([]);
+      for (const when of [{ before: standings }, { after: standings }]) {
+        const judge = judgeMarket(market, when);
+        for (const member of market.ring) expect(judge(member).verdict).not.toBe("ALLOW");
+      }
     }
-  }
-  const rows = await openFindingRows(market);
-  const heads = await readHeads(rows);
-  expect(heads.ring).toEqual(market.ring.toSorted());
-  expect(heads.lenient).toContain(market.lenient);
-  expect(heads.harsh).toEqual(expect.arrayContaining(market.harsh));
-  rows.close();
-});
+    const rows = await openFindingRows(market);
+    const heads = await readHeads(rows);
+    expect(heads.ring).toEqual(market.ring.toSorted());
+    expect(heads.lenient).toContain(market.lenient);
+    expect(heads.harsh).toEqual(expect.arrayContaining(market.harsh));
+    rows.close();
+  },
+);
 
 test("of 20 clean markets at most one raises a finding", async () => {
   let raised = 0;

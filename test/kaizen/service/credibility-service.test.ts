@@ -242,7 +242,8 @@ describe("the schedule's batches", () => {
         outcomeId: `00000000-0000-7000-8001-${String(i).padStart(12, "0")}`,
       })),
     );
-    const marks = () => market.ring.filter((agent) => engine.explain(agent, NOW_MS).isInRing).length;
+    const marks = () =>
+      market.ring.filter((agent) => engine.explain(agent, NOW_MS).isInRing).length;
     await service.refreshIfDue();
     expect(service.status().last).toMatchObject({ rings: 1, ring_members: 6, records: 1 });
     expect([marks(), engine.areStandingsInForce]).toEqual([6, false]);

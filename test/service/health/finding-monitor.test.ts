@@ -71,7 +71,9 @@ it("puts each finding on record once, a ring with all its members", async () => 
   await monitor.look();
   expect(records, "what is on record").toHaveLength(length);
   // A ring that has grown is another finding.
-  await rows.ask(`INSERT INTO marks SELECT 99, 'agent://guild-0/late', number, 1 FROM marks LIMIT 1`);
+  await rows.ask(
+    `INSERT INTO marks SELECT 99, 'agent://guild-0/late', number, 1 FROM marks LIMIT 1`,
+  );
   state.appliedLsn += 1;
   await monitor.look();
   expect(records, "within the hour").toHaveLength(length);

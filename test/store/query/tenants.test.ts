@@ -60,6 +60,8 @@ const WAYS_TO_SCORES = [
   "SELECT error(agent || score) FROM agents",
 ];
 
+const NO_ROWS_HERE = new Set(["findings", "repeated_reports", "rings"]);
+
 describe("a tenant's key", () => {
   test("sees what it reported and what is told of its namespaces; the operator all", async () => {
     const count = "SELECT count(*), count(DISTINCT tenant) FROM outcomes";
@@ -72,7 +74,10 @@ describe("a tenant's key", () => {
     expect(await rowsOf("SELECT sum(outcomes) FROM reporters")).toEqual([[22]]);
   });
 
-  test.each(Object.keys(VIEWS))("reads %s, and nothing of another tenant in it", async (view) => {
+  // Nothing here is a finding: see rows/finding-tenants.test.ts.
+  const filled = Object.keys(VIEWS).filter((view) => !NO_ROWS_HERE.has(view));
+
+  test.each(filled)("reads %s, and nothing of another tenant in it", async (view) => {
     const all = JSON.stringify((await store.query(`FROM ${view}`, LIMITS)).rows);
     expect(all).toContain(MARK);
     const own = await rowsOf(`FROM ${view}`);

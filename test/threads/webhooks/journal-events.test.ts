@@ -35,7 +35,12 @@ it("tells of revoked keys, in order, from any place on", async () => {
     await ledger.appendKeyEvent(Buffer.from(JSON.stringify(key)));
     const damage = { event: "journal.damaged", at_ms: NOW_MS, segment: "seg-1.log", offset: 7 };
     await ledger.appendAudit(Buffer.from(JSON.stringify(damage)));
-    const finding = { event: "finding.raised", at_ms: NOW_MS, kind: "ring", agents: ["agent://a/1"] };
+    const finding = {
+      event: "finding.raised",
+      at_ms: NOW_MS,
+      kind: "ring",
+      agents: ["agent://a/1"],
+    };
     await ledger.appendAudit(Buffer.from(JSON.stringify(finding)));
     await ledger.appendAudit(Buffer.from(JSON.stringify({ event: "access.denied" })));
     await ledger.appendAudit(Buffer.from("not JSON"));

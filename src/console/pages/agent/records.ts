@@ -145,14 +145,16 @@ interface FindingRow {
   readonly expected: number | null;
 }
 
-const buildFindingsSql = (id: string) => `SELECT kind, about, outcomes::INTEGER AS outcomes, observed, expected
+const buildFindingsSql = (
+  id: string,
+) => `SELECT kind, about, outcomes::INTEGER AS outcomes, observed, expected
 FROM findings WHERE agent = '${id.replaceAll("'", "''")}' LIMIT ${ROWS}`;
 
 const FINDING_COLUMNS: readonly Column<FindingRow>[] = [
   {
     label: "finding",
-    cell: (row) => html`${row.kind}${" "}
-      ${row.about !== null && html`about <${AgentLink} id=${row.about} />`}`,
+    cell: (row) =>
+      html`${row.kind}${" "} ${row.about !== null && html`about <${AgentLink} id=${row.about} />`}`,
   },
   { label: "outcomes", isNumber: true, cell: (row) => formatNumber(row.outcomes) },
   { label: "observed", isNumber: true, cell: (row) => formatPercent(row.observed) },
