@@ -1,4 +1,4 @@
-/* Rings: closed groups that praise one another and fail outsiders, with their members and how they fare
+/* Which closed groups praise one another and fail outsiders? Their members, and how they fare
    inside and outside. Found every hour, with or without seeds.
    Run: npm run -s trustrank -- query "$(cat examples/analyst/rings.sql)" */
 SELECT ring, agent, members, round(closed_share, 2) AS closed_share, inside_outcomes,
