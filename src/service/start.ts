@@ -110,7 +110,7 @@ async function openService(
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const isSampleDue = isSampleLoadedAtStart(config, ledger.position());
-  const sample = beginSample(isSampleDue, ground, closers);
+  const sample = isSampleDue ? beginSample(ground, closers) : Promise.resolve(0);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
   const scorer = openScorer(config, evidence, decisions);
@@ -118,10 +118,8 @@ async function openService(
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
-  const signedCounter = openSignedCounter(ground, closers);
   watchFindings(ground, log, closers);
-  const memory = openMemorySampler(ground, heaps);
-  const opened = { scorer, reporting, webhooks, signedCounter, memory };
+  const opened = { scorer, reporting, webhooks, ...openCounters(ground, heaps, closers) };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
   const sampleCount = await sample;
   const dependencies = buildHttpDependencies(config, log, parts);
@@ -157,9 +155,8 @@ async function openService(
   };
 }
 
-/** Loads the sample, if it is due, while the caller opens what follows: it waits for other threads half of its time. */
-function beginSample(isDue: boolean, ground: ServiceStorage, closers: Closer[]): Promise<number> {
-  if (!isDue) return Promise.resolve(0);
+/** Loads the sample while the caller opens what follows: it waits for other threads half of its time. */
+function beginSample(ground: ServiceStorage, closers: Closer[]): Promise<number> {
   const sample = loadSample(ground, ground.clock.now());
   const end = sample.then(
     () => undefined,
@@ -181,13 +178,14 @@ function openThreadHeaps(closers: Closer[]): ThreadHeaps {
   return heaps;
 }
 
-function openMemorySampler({ store, evidence }: ServiceStorage, heaps: ThreadHeaps): MemorySampler {
-  const { engine, sources } = evidence;
+function openCounters(ground: ServiceStorage, heaps: ThreadHeaps, closers: Closer[]) {
+  const { engine, sources } = ground.evidence;
   const wasmBytes = () => ({
     table: engine.memoryBytes,
     texts: sources.vault.memory.grounding.buffer.byteLength,
   });
-  return new MemorySampler({ heaps, store, wasmBytes });
+  const memory = new MemorySampler({ heaps, store: ground.store, wasmBytes });
+  return { memory, signedCounter: openSignedCounter(ground, closers) };
 }
 
 function openReporting(

@@ -77,8 +77,8 @@ export async function chaosRun(options: ChaosOptions) {
     readers.postMessage({ kind: "phase", isQuiet, without } satisfies ToReader);
   };
   const urls = nodes.map(({ url }) => url);
-  const pauseMs = options.isOnce ? REPORT_PAUSE_SHORT_MS : undefined;
-  const reporters = new Reporters(urls, random, `run${seed}`, pauseMs);
+  const reportPauseMs = options.isOnce ? REPORT_PAUSE_SHORT_MS : undefined;
+  const reporters = new Reporters(urls, random, `run${seed}`, reportPauseMs);
   const acknowledge = () => reporters.probe();
   const keys = createKeyFigures();
   const hit = (nodesHit: readonly number[]) => phase(false, nodesHit);

@@ -158,9 +158,41 @@ function GraphAndTable({ graph }: { graph: VouchingGraphReply }): VNode {
 
 const getStatus = (signal: AbortSignal) => getDocument<CredibilityStatusReply>(PATH, {}, signal);
 
+interface ComputeButtonProperties {
+  readonly status: CredibilityStatusReply | undefined;
+  readonly onComputed: () => void;
+}
+
+function ComputeButton({ status, onComputed }: ComputeButtonProperties): VNode {
+  const [isAsking, setIsAsking] = useState(false);
+  return html`<button
+      type="button"
+      disabled=${status?.has_seeds !== true || !status.is_wanted || status.is_running}
+      onClick=${() => setIsAsking(true)}
+    >
+      ${status?.is_running === true ? "Under way…" : "Compute now…"}
+    </button>
+    ${
+      isAsking &&
+      html`<${ConfirmDialog}
+        title="Weigh every reporter anew"
+        action="Compute"
+        onConfirm=${async () => {
+          await sendDocument("POST", PATH);
+          onComputed();
+        }}
+        onClose=${() => setIsAsking(false)}
+      >
+        <p>
+          Reads the whole history on a thread of its own. What changed counts for outcomes from then
+          on.
+        </p>
+      <//>`
+    }`;
+}
+
 export default function CredibilityPage(): VNode {
   const [{ around, limit = "200" }, set] = usePageParameters();
-  const [isAsking, setIsAsking] = useState(false);
   const polled = usePolledData(getStatus, EVERY_MS);
   const { value, reload } = polled;
   const path = buildPathWithQuery(`${PATH}/graph`, { around, limit });
@@ -171,30 +203,7 @@ export default function CredibilityPage(): VNode {
   return html`<${Page}
     title="Credibility"
     lead="What a reporter's word counts follows from the seeds: whom those whom you trust deal with."
-    tools=${html`<button
-        type="button"
-        disabled=${value?.has_seeds !== true || !value.is_wanted || value.is_running}
-        onClick=${() => setIsAsking(true)}
-      >
-        ${value?.is_running === true ? "Under way…" : "Compute now…"}
-      </button>
-      ${
-        isAsking &&
-        html`<${ConfirmDialog}
-          title="Weigh every reporter anew"
-          action="Compute"
-          onConfirm=${async () => {
-            await sendDocument("POST", PATH);
-            reload();
-          }}
-          onClose=${() => setIsAsking(false)}
-        >
-          <p>
-            Reads the whole history on a thread of its own. What changed counts for outcomes from
-            then on.
-          </p>
-        <//>`
-      }`}
+    tools=${html`<${ComputeButton} status=${value} onComputed=${reload} />`}
   >
     ${renderLoaded(
       polled,

@@ -50,7 +50,7 @@ function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
     </span>
     ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
     ${!leg.enforced && html` <${Tag} word="shadow" />`}
-    ${(leg.weight ?? 1) > 1 && html` <${Tag} word=${`× ${formatNumber(leg.weight!)}`} />`}`;
+    ${(leg.weight ?? 1) > 1 && html` <${Tag} word=${`× ${formatNumber(leg.weight)}`} />`}`;
 }
 
 function buildDecisionColumns(mark: string | undefined): Column<LoggedLeg>[] {

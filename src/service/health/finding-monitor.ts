@@ -99,7 +99,11 @@ export class FindingMonitor {
 }
 
 function parseFinding(row: readonly unknown[]): Finding {
-  const [kind, agents, about, outcomes, observed, expected] = row;
+  const [kind, agents, about, outcomes, observed, expected] = row as readonly (
+    | string
+    | number
+    | null
+  )[];
   return {
     kind: String(kind),
     agents: JSON.parse(String(agents)) as string[],

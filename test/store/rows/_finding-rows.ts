@@ -61,7 +61,8 @@ export async function openFindingRows(market: Market): Promise<FindingRows> {
 }
 
 /** What the bar asks of one market: the ring found, and the odd reporters at the head of their views. */
-export async function readHeads({ ask }: FindingRows) {
+export async function readHeads(rows: FindingRows) {
+  const ask = (sql: string) => rows.ask(sql);
   const first = async (order: string) =>
     (await ask(`SELECT reporter FROM reporter_severity ORDER BY deviation ${order} LIMIT 3`)).map(
       ([reporter]) => String(reporter),
