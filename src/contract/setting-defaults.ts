@@ -9,7 +9,7 @@ export const QUERY_MEMORY_MEGABYTES = 1024;
 export const DECISIONS_KEPT_DAYS = 90;
 export const OUTCOMES_KEPT_DAYS = 396;
 export const PROVENANCE_KEPT_DAYS = 396;
-/** MiB of records of the decision log per day: 14 million decisions, 165 a second all day long. */
+/** MiB of records of the decision log per day: some 15 million decisions of 560 bytes, 175 a second all day long. */
 export const DECISIONS_MEBIBYTES_PER_DAY = 8192;
 /** Rows of a run of kaizen at most. */
 export const EVIDENCE_ROWS_MAX = 2_000_000;

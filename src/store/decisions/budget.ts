@@ -10,7 +10,7 @@ const UNIT_BYTES = 16;
 const LARGEST_INT32 = 2 ** 31 - 1;
 /** Share of a day's budget that can be saved up, for bursts. */
 const SAVED_SHARE_OF_DAY = 1 / 4;
-/** Largest budget: what can be saved up must fit the counters. 2,900 decisions a second, all day long. */
+/** Largest budget: what can be saved up must fit the counters. 2,800 decisions a second, all day long. */
 export const DECISIONS_MEBIBYTES_PER_DAY_MAX = 131_071;
 /** Share of the budget that decisions kept first leave to the others: else these would have no sample at all. */
 const OTHERS_SHARE = 1 / 4;
