@@ -67,6 +67,12 @@ function CredibilityMetrics({ status }: { status: CredibilityStatusReply }): VNo
   <//>`;
 }
 
+function StatusSummary({ status }: { status: CredibilityStatusReply }): VNode {
+  const { warning } = status;
+  return html`${warning !== undefined && html`<${Notice} kind="warn">${warning}<//>`}
+    <${CredibilityMetrics} status=${status} />`;
+}
+
 const FILTERS: readonly PageFilter[] = [
   { name: "around", label: "Around", placeholder: "agent://…" },
   {
@@ -205,12 +211,7 @@ export default function CredibilityPage(): VNode {
     lead="What a reporter's word counts follows from the seeds: whom those whom you trust deal with."
     tools=${html`<${ComputeButton} status=${value} onComputed=${reload} />`}
   >
-    ${renderLoaded(
-      polled,
-      (status) =>
-        html`${status.warning !== undefined && html`<${Notice} kind="warn">${status.warning}<//>`}
-          <${CredibilityMetrics} status=${status} />`,
-    )}
+    ${renderLoaded(polled, (status) => html`<${StatusSummary} status=${status} />`)}
     <${GraphFilters} isDisabled=${graph.value?.reporters === 0} />
     ${graph.error !== undefined && html`<${Failure} error=${graph.error} onRetry=${() => set({ around: undefined })} />`}
     ${graph.value === undefined && graph.error === undefined && html`<${Loading} />`}

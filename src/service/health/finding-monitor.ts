@@ -107,7 +107,7 @@ function parseFinding(row: readonly unknown[]): Finding {
   return {
     kind: String(kind),
     agents: JSON.parse(String(agents)) as string[],
-    about: about === null ? null : String(about),
+    about: about as string | null,
     outcomes: Number(outcomes),
     observed: observed === null ? null : Number(observed),
     expected: expected === null ? null : Number(expected),

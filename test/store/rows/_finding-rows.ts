@@ -62,13 +62,14 @@ export async function openFindingRows(market: Market): Promise<FindingRows> {
 
 /** What the bar asks of one market: the ring found, and the odd reporters at the head of their views. */
 export async function readHeads(rows: FindingRows) {
-  const ask = (sql: string) => rows.ask(sql);
   const first = async (order: string) =>
-    (await ask(`SELECT reporter FROM reporter_severity ORDER BY deviation ${order} LIMIT 3`)).map(
-      ([reporter]) => String(reporter),
-    );
+    (
+      await rows.ask(`SELECT reporter FROM reporter_severity ORDER BY deviation ${order} LIMIT 3`)
+    ).map(([reporter]) => String(reporter));
   return {
-    ring: (await ask("SELECT agent FROM rings ORDER BY agent")).map(([agent]) => String(agent)),
+    ring: (await rows.ask("SELECT agent FROM rings ORDER BY agent")).map(([agent]) =>
+      String(agent),
+    ),
     lenient: await first("ASC"),
     harsh: await first("DESC"),
   };
