@@ -90,3 +90,5 @@ async function main(): Promise<void> {
 }
 
 await main();
+// Connections that attacks have left trying end with this process.
+process.exit();

@@ -18,13 +18,22 @@ const OTHERS_SHARE = 1 / 4;
 const COMMON_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
 const COMMON_LADDER_OF_FIRST = [1 / 4, 0] as const;
 const OTHERS_LADDER = [3 / 4, 0] as const;
+/**
+ * Bytes a second that the others may take, some 2,700 records, and how many seconds of them can be saved up: at 80,000
+ * verdicts a second whole records cost a quarter of a verdict's CPU.
+ */
+const SPEED_BYTES_PER_SECOND = 1.5 * 1024 * 1024;
+const SPEED_SECONDS_SAVED = 4;
+const SPEED_LADDER = [1 / 2, 0] as const;
 /** A clock that is behind by less has not been set back. */
 const CLOCK_LAG_SECONDS = 3600;
 
-/** Buckets: one for all decisions, and one for the others alone. */
+/** Buckets: one for all decisions, and two for the others alone, of which one bounds their speed. */
 const COMMON = 0;
 const OTHERS = 1;
 const REFILLED_SECOND = 2;
+const SPEED = 3;
+type Bucket = typeof COMMON | typeof OTHERS | typeof SPEED;
 const BYTES_PER_DAY = 2;
 const STARTED_MS = 3;
 const BUDGET_BYTES = 32;
@@ -35,11 +44,16 @@ export function createDecisionBudget(bytesPerDay: number, nowMs: number): Shared
   const settings = new Float64Array(memory);
   settings[BYTES_PER_DAY] = bytesPerDay;
   settings[STARTED_MS] = nowMs;
-  new Int32Array(memory).set(computeCapacities(bytesPerDay), COMMON);
+  const counters = new Int32Array(memory);
+  counters.set(computeCapacities(bytesPerDay), COMMON);
+  counters[SPEED] = SPEED_UNITS_MAX;
   return memory;
 }
 
-/** Units of each bucket. */
+const SPEED_UNITS_PER_SECOND = SPEED_BYTES_PER_SECOND / UNIT_BYTES;
+const SPEED_UNITS_MAX = SPEED_UNITS_PER_SECOND * SPEED_SECONDS_SAVED;
+
+/** Units of each bucket of the day's budget. */
 function computeCapacities(bytesPerDay: number): readonly [common: number, others: number] {
   const units = Math.min(LARGEST_INT32, (bytesPerDay * SAVED_SHARE_OF_DAY) / UNIT_BYTES);
   return [Math.ceil(units * (1 - OTHERS_SHARE)), Math.ceil(units * OTHERS_SHARE)];
@@ -52,7 +66,8 @@ export class DecisionBudget {
   readonly #unitsPerSecond: number;
   readonly #startedMs: number;
   /** That the last selection was made by. */
-  #bucket = COMMON;
+  #bucket: Bucket = COMMON;
+  #isOther = false;
 
   constructor(memory: SharedArrayBuffer) {
     const settings = new Float64Array(memory);
@@ -68,21 +83,29 @@ export class DecisionBudget {
     this.#refill(nowMs);
     this.#bucket = COMMON;
     const common = Atomics.load(this.#counters, COMMON) / this.#capacities[COMMON];
+    this.#isOther = !isKeptFirst;
     if (isKeptFirst) return computeLadderExponent(common, COMMON_LADDER_OF_FIRST);
+    const speed = Atomics.load(this.#counters, SPEED) / SPEED_UNITS_MAX;
+    const ofSpeed = computeLadderExponent(speed, SPEED_LADDER);
     const ofCommon = computeLadderExponent(common, COMMON_LADDER_OF_OTHERS);
-    if (ofCommon === 0) return 0;
+    if (ofCommon === 0) return ofSpeed;
     const others = Atomics.load(this.#counters, OTHERS) / this.#capacities[OTHERS];
     const ofOthers = computeLadderExponent(others, OTHERS_LADDER);
     if (ofOthers < ofCommon) this.#bucket = OTHERS;
-    return Math.min(ofCommon, ofOthers);
+    return Math.max(ofSpeed, Math.min(ofCommon, ofOthers));
   }
 
   /** Charges a record of that many bytes to the bucket of the last selection. */
   charge(bytes: number): void {
     const units = Math.ceil(bytes / UNIT_BYTES);
-    const before = Atomics.sub(this.#counters, this.#bucket, units);
+    this.#take(this.#bucket, units);
+    if (this.#isOther) this.#take(SPEED, units);
+  }
+
+  #take(bucket: Bucket, units: number): void {
+    const before = Atomics.sub(this.#counters, bucket, units);
     // An empty bucket owes nothing: the smallest probability may exceed the budget.
-    if (before < units) Atomics.add(this.#counters, this.#bucket, units - Math.max(0, before));
+    if (before < units) Atomics.add(this.#counters, bucket, units - Math.max(0, before));
   }
 
   /** Returns bytes that were charged and are not stored, of denials counted in another's record. */
@@ -102,10 +125,12 @@ export class DecisionBudget {
       Math.floor(second * rate * OTHERS_SHARE) - Math.floor(last * rate * OTHERS_SHARE);
     this.#add(OTHERS, ofOthers);
     this.#add(COMMON, Math.floor(second * rate) - Math.floor(last * rate) - ofOthers);
+    this.#add(SPEED, Math.min(SPEED_SECONDS_SAVED, second - last) * SPEED_UNITS_PER_SECOND);
   }
 
-  #add(bucket: typeof COMMON | typeof OTHERS, units: number): void {
-    const room = this.#capacities[bucket] - Atomics.load(this.#counters, bucket);
+  #add(bucket: Bucket, units: number): void {
+    const capacity = bucket === SPEED ? SPEED_UNITS_MAX : this.#capacities[bucket];
+    const room = capacity - Atomics.load(this.#counters, bucket);
     if (room > 0 && units > 0) Atomics.add(this.#counters, bucket, Math.min(units, room));
   }
 }

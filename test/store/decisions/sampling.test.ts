@@ -116,6 +116,24 @@ describe("weights", () => {
     expect(Math.max(...ofOthers.weights)).toBeGreaterThan(1);
   });
 
+  it("are 1 at 2,000 a second, and keep the speed of the others bounded beyond", () => {
+    const at = (perSecond: number, firstIn: number) => {
+      const seconds = Array.from({ length: 20 }, () => ({
+        count: perSecond / 4,
+        pauseMs: 250,
+        firstIn,
+      }));
+      const bursts = [...seconds, ...seconds, ...seconds, ...seconds];
+      return record(bursts, 100_000 * MEBIBYTE, `at-${perSecond}-${firstIn}`);
+    };
+    expect(at(2000, 1e9).weights.every((weight) => weight === 1)).toBe(true);
+    const fast = at(20_000, 1e9);
+    expect(fast.weights.length / 20).toBeLessThan(4000);
+    expect(fast.weights.length / 20).toBeGreaterThan(1000);
+    // Those kept first are not held to it.
+    expect(at(8000, 1).weights.every((weight) => weight === 1)).toBe(true);
+  });
+
   it("are shared by both legs of a handshake, which are kept together", () => {
     const ring = createDecisionRing();
     const budget = createDecisionBudget(MEBIBYTE / 4, NOW_MS);
