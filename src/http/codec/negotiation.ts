@@ -15,7 +15,7 @@ export const QUERY_MEDIA_TYPES = {
   parquet: "application/vnd.apache.parquet",
   ndjson: "application/x-ndjson",
 } as const;
-export type QueryFormat = keyof typeof QUERY_MEDIA_TYPES;
+export type AcceptedQueryFormat = keyof typeof QUERY_MEDIA_TYPES;
 
 /** Pages for people: of the routes that have one. */
 export const HTML_MEDIA_TYPE = "text/html";
@@ -83,7 +83,7 @@ export function negotiateReplyFormat(accept: string | undefined): WireFormat {
  * The same for an answer of SQL. Lines are taken wherever they are named: they alone have no bound.
  * @throws ServiceFault `not_acceptable`, with the types that there are.
  */
-export function negotiateQueryFormat(accept: string | undefined): QueryFormat {
+export function negotiateQueryFormat(accept: string | undefined): AcceptedQueryFormat {
   if (wantsNdjson(accept)) return "ndjson";
   return accept === undefined ? "json" : selectFormat(accept, QUERY_MEDIA_TYPES);
 }

@@ -7,7 +7,11 @@ import { parseQueryRequest } from "../../contract/parse/requests.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import type { QueryResult, SnapshotPosition } from "../../store/store.ts";
 import { runPaidQuery } from "../access/paid-reads.ts";
-import { negotiateQueryFormat, QUERY_MEDIA_TYPES, type QueryFormat } from "../codec/negotiation.ts";
+import {
+  negotiateQueryFormat,
+  QUERY_MEDIA_TYPES,
+  type AcceptedQueryFormat,
+} from "../codec/negotiation.ts";
 import { buildBodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -102,7 +106,11 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   return buildQueryReply(exchange, result, form === "rows" && format === "csv" ? "csv" : accepted);
 }
 
-function buildQueryReply(exchange: Exchange, result: QueryResult, format: QueryFormat): Reply {
+function buildQueryReply(
+  exchange: Exchange,
+  result: QueryResult,
+  format: AcceptedQueryFormat,
+): Reply {
   const { columns, rows, parquet, isTruncated, elapsedMs, asOf } = result;
   const headers = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
   const isCutHeader = ["X-Is-Truncated", String(isTruncated)];

@@ -46,12 +46,12 @@ export function createDecisionBudget(bytesPerDay: number, nowMs: number): Shared
   settings[STARTED_MS] = nowMs;
   const counters = new Int32Array(memory);
   counters.set(computeCapacities(bytesPerDay), COMMON);
-  counters[SPEED] = SPEED_UNITS_MAX;
+  counters[SPEED] = SPEED_CAPACITY_UNITS;
   return memory;
 }
 
 const SPEED_UNITS_PER_SECOND = SPEED_BYTES_PER_SECOND / UNIT_BYTES;
-const SPEED_UNITS_MAX = SPEED_UNITS_PER_SECOND * SPEED_SECONDS_SAVED;
+const SPEED_CAPACITY_UNITS = SPEED_UNITS_PER_SECOND * SPEED_SECONDS_SAVED;
 
 /** Units of each bucket of the day's budget. */
 function computeCapacities(bytesPerDay: number): readonly [common: number, others: number] {
@@ -85,7 +85,7 @@ export class DecisionBudget {
     const common = Atomics.load(this.#counters, COMMON) / this.#capacities[COMMON];
     this.#isOther = !isKeptFirst;
     if (isKeptFirst) return computeLadderExponent(common, COMMON_LADDER_OF_FIRST);
-    const speed = Atomics.load(this.#counters, SPEED) / SPEED_UNITS_MAX;
+    const speed = Atomics.load(this.#counters, SPEED) / SPEED_CAPACITY_UNITS;
     const ofSpeed = computeLadderExponent(speed, SPEED_LADDER);
     const ofCommon = computeLadderExponent(common, COMMON_LADDER_OF_OTHERS);
     if (ofCommon === 0) return ofSpeed;
@@ -129,7 +129,7 @@ export class DecisionBudget {
   }
 
   #add(bucket: Bucket, units: number): void {
-    const capacity = bucket === SPEED ? SPEED_UNITS_MAX : this.#capacities[bucket];
+    const capacity = bucket === SPEED ? SPEED_CAPACITY_UNITS : this.#capacities[bucket];
     const room = capacity - Atomics.load(this.#counters, bucket);
     if (room > 0 && units > 0) Atomics.add(this.#counters, bucket, Math.min(units, room));
   }
