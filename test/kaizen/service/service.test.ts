@@ -77,7 +77,9 @@ describe("a run in the service", () => {
     expect(run.rows_of).toBe(ROWS);
     expect(run.evidence_kinds).toEqual(["reporter", "bureau", "import"]);
     expect(run.rows_by_kind).toEqual({ reporter: 0, bureau: 0, import: run.rows });
-    expect(stage.kaizen.report(run.run_id)).toContain(`${run.rows} by an import</td>`);
+    expect(stage.kaizen.report(run.run_id)).toContain(
+      `${run.rows.toLocaleString("en-US")} by an import</td>`,
+    );
     expect(Math.abs(run.rows - 1000)).toBeLessThan(160);
     for (const { rows } of run.findings!.sides) {
       // Sixty days of 365, and as many rows as the other three hundred.
@@ -85,7 +87,9 @@ describe("a run in the service", () => {
       expect(rows.holdout + rows.training).toBe(run.rows);
     }
     expect(stage.kaizen.report(run.run_id)).toMatch(
-      new RegExp(`${run.rows} outcomes, a random sample of ${ROWS},`),
+      new RegExp(
+        `${run.rows.toLocaleString("en-US")} outcomes of all tenants together, a random sample of ${ROWS.toLocaleString("en-US")},`,
+      ),
     );
   });
 

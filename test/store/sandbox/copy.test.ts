@@ -50,7 +50,9 @@ async function expectSame(...tenants: (string | undefined)[]): Promise<void> {
     });
     expect(await shownBy((sql) => opened.ask(sql, tenant))).toEqual(inStore);
     if (tenant !== undefined) continue;
-    expect(Object.entries(inStore).filter(([, rows]) => rows.length === 0)).toEqual([]);
+    const empty = Object.keys(inStore).filter((view) => inStore[view]!.length === 0);
+    // Nobody here is a finding: test/store/rows/finding-tenants.test.ts has some.
+    expect(empty).toEqual(["findings", "repeated_reports", "rings"]);
   }
 }
 
