@@ -28,8 +28,8 @@ export default defineConfig({
     pool: "forks",
     execArgv: [`--import=${at("test/_built-threads.mjs").href}`],
     // One more than the cores of most machines that run them: many tests wait, for processes, syncs and limits of time,
-    // and two workers left a fifth of two cores idle.
-    maxWorkers: 3,
+    // and two workers left a fifth of two cores idle. In CI a load that is lower is worth more than those minutes.
+    maxWorkers: IS_CI ? 2 : 3,
     sequence: { sequencer: LongestFirst },
     // Of the tests of one file that run at once: those wait for processes of their own.
     maxConcurrency: 2,
