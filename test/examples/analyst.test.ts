@@ -93,9 +93,9 @@ it("finds what the sample history hides", async () => {
   expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://vandelay/exporter");
   expect((await column("score-trend.sql", "days"))[0]).toBe(1);
   expect((await column("one-reporter.sql", "subject"))[0]).toMatch(/^agent:..mirror.echo-/);
-  const excess = (await column("lenient-reporters.sql", "excess")).map(Number);
-  expect(excess[0]).toBeGreaterThan(1);
-  expect(excess).toEqual(excess.toSorted((a, b) => b - a));
+  const deviations = (await column("lenient-reporters.sql", "deviation")).map(Number);
+  expect(deviations[0]).toBeLessThan(-1);
+  expect(deviations).toEqual(deviations.toSorted((a, b) => a - b));
   const [, least, , most] = await column("stakes-bands.sql", "failure_rate");
   expect(Number(most)).toBeGreaterThan(Number(least));
 });

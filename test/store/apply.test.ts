@@ -135,7 +135,7 @@ test("the views say what their comments say", async () => {
   const ask = async (sql: string) => (await store.query(sql, LIMITS)).rows;
   expect(await ask("FROM agents_daily")).toEqual([["s", "2026-01-02", 2, 1, 1, 0.5, 40, 30, 2]]);
   const settled = ["2026-01-02T03:04:04.678Z", "2026-01-02T03:04:04.678Z"];
-  const stranger = [null, false, null];
+  const stranger = [null, false, null, false];
   expect(await ask("FROM reporters ORDER BY reporter")).toEqual([
     ["agent://r/1", 1, 1, 0, 0, 10, 0, ...settled, ...stranger],
     ["agent://r/2", 2, 1, 2, 1, 35, 0.5, ...settled, ...stranger],
