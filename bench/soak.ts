@@ -38,7 +38,7 @@ const { values } = parsed(import.meta.filename, {
     smoke: { type: "boolean", default: false },
   },
 });
-const lastsMs = values.smoke ? 12_000 : Number(values.minutes) * 60_000;
+const lastsMs = values.smoke ? 20_000 : Number(values.minutes) * 60_000;
 const counts = { requests: 0, scrapes: 0, runs: 0, silent: 0, webhooks: 0, spans: 0 };
 
 /** Takes what the service tells others: events and spans. */

@@ -45,7 +45,8 @@ export async function openStage(signal: AbortSignal): Promise<Stage> {
   const close = async () => {
     for (const server of servers) server.close().closeAllConnections();
     await endService(child);
-    await rm(dataDir, { recursive: true, force: true });
+    // A process of the service's own may write for a moment longer.
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 20 });
   };
   try {
     const service = await readStartFacts(child, signal);

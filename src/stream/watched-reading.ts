@@ -12,12 +12,7 @@ export interface LogSource<Message> {
 
 /** Without a message for so long in ms, while the log has more, a consumer is taken for dead. */
 const STALL_MS = 3000;
-/**
- * Where nobody says what the log has, for so long: longer than most elections, in which that is so at every server and
- * no consumer could be made instead.
- */
-const UNANSWERED_MS_MAX = 10_000;
-const WATCH_MS = 500;
+const WATCH_MS = 1000;
 
 /**
  * Reads from the place after `before` until the source ends, stalls, or `take` says that one is missing.
@@ -30,16 +25,12 @@ export async function readUntilStalled<Message extends { readonly seq: number }>
   let seen = before;
   let sinceMs = performance.now();
   let isTaking = false;
-  let isLooking = false;
-  const isSilentFor = (ms: number) => !isTaking && performance.now() - sinceMs >= ms;
+  const isQuiet = () => !isTaking && performance.now() - sinceMs >= STALL_MS;
   const look = async () => {
-    if (isLooking || !isSilentFor(STALL_MS)) return;
-    isLooking = true;
-    const last = await source.lastSeq().catch(() => undefined);
-    isLooking = false;
-    const isDead = last === undefined ? isSilentFor(UNANSWERED_MS_MAX) : last > seen;
-    if (isDead && isSilentFor(STALL_MS)) await source.close();
-    else if (last !== undefined) sinceMs = performance.now();
+    if (!isQuiet()) return;
+    const last = await source.lastSeq().catch(() => Number.POSITIVE_INFINITY);
+    if (last > seen && isQuiet()) await source.close();
+    else sinceMs = performance.now();
   };
   const watchdog = setInterval(() => void look(), WATCH_MS);
   try {

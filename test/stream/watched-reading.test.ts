@@ -42,30 +42,17 @@ test("a silent consumer of a log that has more is ended", async () => {
   give(1);
   await vi.advanceTimersByTimeAsync(2000);
   expect(seen).toEqual({ closed: 0, asked: 0 });
-  await vi.advanceTimersByTimeAsync(2000);
+  await vi.advanceTimersByTimeAsync(3000);
   await reading;
   expect(seen.closed).toBe(1);
 });
 
-test("one whose servers do not say what there is, after longer than an election", async () => {
+test("one whose servers do not say what there is, too", async () => {
   const { source, seen } = sourceOf(() => Promise.reject(new Error("no answer")));
   const reading = readUntilStalled(source, 7, () => Promise.resolve(true));
-  await vi.advanceTimersByTimeAsync(9500);
-  expect(seen.closed).toBe(0);
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(5000);
   await reading;
   expect(seen.closed).toBe(1);
-});
-
-test("a reading outlives an election, in which nobody says what there is", async () => {
-  let answer = () => Promise.reject<number>(new Error("no leader"));
-  const { source, seen, give } = sourceOf(() => answer());
-  void readUntilStalled(source, 7, () => Promise.resolve(true));
-  await vi.advanceTimersByTimeAsync(8000);
-  answer = () => Promise.resolve(8);
-  give(8);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(seen.closed).toBe(0);
 });
 
 test("a log in which nothing happens is left alone", async () => {
