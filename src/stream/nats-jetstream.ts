@@ -1,5 +1,6 @@
 // Streams of the log's servers: the client for them, and readings from a place on. The only file that imports that client.
 import {
+  type ConsumerMessages,
   jetstream,
   type JetStreamClient,
   type JetStreamManager,
@@ -40,6 +41,7 @@ export async function openMessageSource(
     const consumer = await openJetStream(connection).consumers.get(stream, start);
     const limits = { max_bytes: CONSUME_BYTES, idle_heartbeat: HEARTBEAT_MS };
     const messages = await consumer.consume(limits);
+    void stopWhenRecreated(messages);
     return {
       messages,
       lastSeq: async () => (await manager.streams.info(stream)).state.last_seq,
@@ -51,5 +53,15 @@ export async function openMessageSource(
   } catch (error) {
     await connection.close();
     throw error;
+  }
+}
+
+/**
+ * A consumer that the client makes anew goes on behind the last message, perhaps on the copy of a server that has lost one:
+ * only a new reading, which begins with the newest message known, would notice.
+ */
+async function stopWhenRecreated(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of messages.status()) {
+    if (type === "ordered_consumer_recreated") messages.stop();
   }
 }
