@@ -14,6 +14,8 @@ export interface ReportedEdges {
   failures: ArrayLike<number>;
   /** Evidence weight of each before credibility, 0 to 1; all 1 by default. */
   weights?: ArrayLike<number>;
+  /** 1 where a tenant that nobody vouches for reported; none by default. */
+  strangers?: ArrayLike<number>;
   /** Number of valid entries. */
   count: number;
 }

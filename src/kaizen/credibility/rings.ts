@@ -186,6 +186,8 @@ class GroupCounter {
       group.praise += 1 - failure;
       if (by === about) group.insidePraise += 1 - failure;
     }
+    // What strangers say makes no ring, and hides none: whoever signs may invent any number of them.
+    if (by !== about && this.#edges.strangers?.[i] === 1) return;
     if (about === 0) {
       this.rest.outcomes++;
       this.rest.failures += failure;
@@ -232,11 +234,11 @@ function isRing(counts: GroupCounts, restRate: number): boolean {
 export function judgeRings(
   edges: ReportedEdges,
   groups: readonly Uint32Array[],
-  isTrusted: TrustTest = () => true,
+  isTrusted?: TrustTest,
 ): Uint32Array[] {
   if (groups.length === 0) return [];
-  const trusted = new GroupCounter(edges, groups, isTrusted);
   const all = new GroupCounter(edges, groups, () => true);
+  const trusted = isTrusted === undefined ? all : new GroupCounter(edges, groups, isTrusted);
   const restRate = all.rest.outcomes === 0 ? 0 : all.rest.failures / all.rest.outcomes;
   return groups.filter((_, i) => {
     const isEnough = trusted.counts[i]!.outside >= OUTSIDE_REPORTS_MIN;

@@ -75,6 +75,7 @@ class StandingHistoryBuilder {
   readonly #subjects = createWordColumn();
   readonly #failures = createByteColumn();
   readonly #signatures = createByteColumn();
+  readonly #strangers = createByteColumn();
   readonly #weights = createFloatColumn();
   readonly #stakes = createFloatColumn();
   readonly #folded = createFoldedOutcome();
@@ -109,6 +110,7 @@ class StandingHistoryBuilder {
     this.#subjects.push(this.#assignNumber(folded.subject));
     this.#failures.push(1 - folded.outcome);
     this.#signatures.push(signature);
+    this.#strangers.push(isStranger ? 1 : 0);
     this.#weights.push(graded * signature_weights[signature]!);
     this.#stakes.push(folded.stakes);
   }
@@ -146,6 +148,7 @@ class StandingHistoryBuilder {
       subjects: this.#subjects.values(),
       failures: this.#failures.values(),
       weights,
+      strangers: this.#strangers.values(),
       count: weights.length,
     };
     return {

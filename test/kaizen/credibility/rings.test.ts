@@ -158,6 +158,33 @@ describe("a closed group", () => {
     expect(judgeRings(edges, groups, (agent) => agent < 100)).toHaveLength(0);
   });
 
+  it("are not made by strangers of one tenant, who may invent any number of outsiders", () => {
+    const told: [reporter: number, subject: number, failure: number, stranger: number][] = [];
+    const members = [0, 1, 2, 3, 4];
+    for (const a of members) {
+      for (const b of members) for (let n = 0; a !== b && n < 10; n++) told.push([a, b, 0, 0]);
+      for (let buyer = 10; buyer < 90; buyer++) told.push([buyer, a, buyer % 20 === 0 ? 1 : 0, 0]);
+      for (let invented = 100; invented < 150; invented++) {
+        told.push([invented, a, 1, 1], [invented, a, 1, 1]);
+      }
+    }
+    for (let n = 0; n < 400; n++) told.push([10 + (n % 80), 200 + (n % 20), n % 20 ? 0 : 1, 0]);
+    const column = (at: number) => Uint32Array.from(told, (each) => each[at]!);
+    const [reporters, subjects, failures, strangers] = [0, 1, 2, 3].map(column);
+    const edges = {
+      agents: 300,
+      reporters: reporters!,
+      subjects: subjects!,
+      failures: failures!,
+      count: told.length,
+    };
+    const groups = findClosedGroups(edges);
+    expect(groups.map((each) => [...each])).toEqual([members]);
+    // The same words of reporters who are somebody would make one.
+    expect(judgeRings(edges, groups)).toHaveLength(1);
+    expect(judgeRings({ ...edges, strangers: strangers! }, groups)).toEqual([]);
+  });
+
   it("is that of a slow search for pairs within two triangles", () => {
     const report = fc.tuple(fc.nat(13), fc.nat(13)).filter(([a, b]) => a !== b);
     fc.assert(
