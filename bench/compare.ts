@@ -8,6 +8,7 @@ import path from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import { loadOnce } from "./load/by-turns.ts";
+import { untilIdle } from "./load/cpu.ts";
 import type { Generator } from "./load/generators.ts";
 import { BODIES, ROUTE } from "./load/questions.ts";
 import { seeded, shuffled, tableOf } from "./load/spread.ts";
@@ -22,6 +23,8 @@ const HELP = `npm run bench:compare -- REVISION [options] [-- parameters of the 
   --seconds S      http: of a side in a round (default 2)
   --generator G    http: wrk (default) or autocannon
   --connections N  http: (default 64)
+  --settle S       http: seconds for the work that follows a start, such as daily scores of the sample
+                   (default 75; longer, at most three times this, while the services are busy)
 
 The revision is checked out and built in build/compare. Ratios are of this tree to the revision, median with
 the interval of 95 %. Ends with 1 when a cost is above the limit beyond doubt.
@@ -46,6 +49,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "2" },
     generator: { type: "string", default: "wrk" },
     connections: { type: "string", default: "64" },
+    settle: { type: "string", default: "75" },
     help: { type: "boolean", default: false },
   },
 });
@@ -104,6 +108,8 @@ async function compareHttp(trees: readonly string[]): Promise<Figures> {
       for (const _ of QUESTIONS) started.push(await startIn(tree));
       services.push(started);
     }
+    const pids = services.flat().map(({ pid }) => pid);
+    await untilIdle(pids, Number(values.settle));
     const turns = QUESTIONS.flatMap((question, at) =>
       [0, 1].map((side) => ({ question, at, side })),
     );

@@ -107,6 +107,7 @@ export function logVerify(
   fillReading(entry, context.reading);
   entry.traceId = context.call.traceId ?? "";
   entry.isReserved = context.reserved !== undefined;
+  entry.decisionIndex = findLevelDecisionIndex(context.rules);
   entry.legDecisionIndex = entry.decisionIndex;
   entry.stakesMax = computeLevelStakesMax(context.rules);
   entry.subject = request.agent_id;
@@ -122,7 +123,7 @@ export function logVerify(
 
 /** What a verify is counted and sampled by. */
 function fillVerify(
-  { entry, call, ruling, rules, stakes, nowMs }: VerdictContext,
+  { entry, call, ruling, stakes, nowMs }: VerdictContext,
   request: VerifyRequest,
   response: VerifyResponse,
 ): DecisionEntry {
@@ -133,7 +134,6 @@ function fillVerify(
   entry.legIndex = LEG_FORWARD;
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
-  entry.decisionIndex = findLevelDecisionIndex(rules);
   entry.isEnforced = response.enforced;
   entry.isAllowed = isAllowed;
   // A quarantined request is pending review, as a flagged one is (SPEC §8.2).

@@ -1,6 +1,6 @@
 // Budget of the decision log in bytes of records per day: buckets in shared memory for all deciding threads, and
-// the sampling probability that their levels allow. The probability depends on earlier records only, never on the id
-// that is sampled by it, so that weights are unbiased under any arrival pattern.
+// the sampling probability that their levels allow. The probability depends on earlier records only, never on the
+// decision that is sampled by it, so that weights are unbiased under any arrival pattern.
 import { DAY_MS } from "../../contract/units.ts";
 
 /** Largest exponent of a sampling probability: at least one decision in 65,536 is kept. */
@@ -19,12 +19,14 @@ const COMMON_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
 const COMMON_LADDER_OF_FIRST = [1 / 4, 0] as const;
 const OTHERS_LADDER = [3 / 4, 0] as const;
 /**
- * Bytes a second that the others may take, some 2,700 records, and how many seconds of them can be saved up: at 80,000
+ * Bytes a second that the others may take, some 2,100 records, and how many seconds of them can be saved up: at 80,000
  * verdicts a second whole records cost a quarter of a verdict's CPU.
  */
-const SPEED_BYTES_PER_SECOND = 1.5 * 1024 * 1024;
+const SPEED_BYTES_PER_SECOND = 1.2 * 1024 * 1024;
 const SPEED_SECONDS_SAVED = 4;
 const SPEED_LADDER = [1 / 2, 0] as const;
+/** So many of the others in a millisecond share a look at the buckets. */
+const SELECTIONS_PER_LOOK = 64;
 /** A clock that is behind by less has not been set back. */
 const CLOCK_LAG_SECONDS = 3600;
 
@@ -68,6 +70,11 @@ export class DecisionBudget {
   /** That the last selection was made by. */
   #bucket: Bucket = COMMON;
   #isOther = false;
+  /** Of the last look for the others: its time (epoch ms), how often it was used, and what it said. */
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #lookUses = 0;
+  #othersExponent = 0;
+  #othersBucket: Bucket = COMMON;
 
   constructor(memory: SharedArrayBuffer) {
     const settings = new Float64Array(memory);
@@ -80,19 +87,37 @@ export class DecisionBudget {
 
   /** k of the probability 2^-k with which the next decision is to be kept. `nowMs`: epoch ms. */
   selectExponent(isKeptFirst: boolean, nowMs: number): number {
-    this.#refill(nowMs);
-    this.#bucket = COMMON;
-    const common = Atomics.load(this.#counters, COMMON) / this.#capacities[COMMON];
     this.#isOther = !isKeptFirst;
-    if (isKeptFirst) return computeLadderExponent(common, COMMON_LADDER_OF_FIRST);
+    if (isKeptFirst) {
+      this.#refill(nowMs);
+      this.#bucket = COMMON;
+      return computeLadderExponent(this.#computeCommonLevel(), COMMON_LADDER_OF_FIRST);
+    }
+    this.#lookUses += 1;
+    if (nowMs !== this.#lookedAtMs || this.#lookUses > SELECTIONS_PER_LOOK)
+      this.#lookForOthers(nowMs);
+    this.#bucket = this.#othersBucket;
+    return this.#othersExponent;
+  }
+
+  #lookForOthers(nowMs: number): void {
+    this.#refill(nowMs);
+    this.#lookedAtMs = nowMs;
+    this.#lookUses = 1;
+    this.#othersBucket = COMMON;
     const speed = Atomics.load(this.#counters, SPEED) / SPEED_CAPACITY_UNITS;
-    const ofSpeed = computeLadderExponent(speed, SPEED_LADDER);
-    const ofCommon = computeLadderExponent(common, COMMON_LADDER_OF_OTHERS);
-    if (ofCommon === 0) return ofSpeed;
+    this.#othersExponent = computeLadderExponent(speed, SPEED_LADDER);
+    const ofCommon = computeLadderExponent(this.#computeCommonLevel(), COMMON_LADDER_OF_OTHERS);
+    if (ofCommon === 0) return;
     const others = Atomics.load(this.#counters, OTHERS) / this.#capacities[OTHERS];
     const ofOthers = computeLadderExponent(others, OTHERS_LADDER);
-    if (ofOthers < ofCommon) this.#bucket = OTHERS;
-    return Math.max(ofSpeed, Math.min(ofCommon, ofOthers));
+    if (ofOthers < ofCommon) this.#othersBucket = OTHERS;
+    this.#othersExponent = Math.max(this.#othersExponent, Math.min(ofCommon, ofOthers));
+  }
+
+  /** 0 to 1: how full the common bucket is. */
+  #computeCommonLevel(): number {
+    return Atomics.load(this.#counters, COMMON) / this.#capacities[COMMON];
   }
 
   /** Charges a record of that many bytes to the bucket of the last selection. */
@@ -144,20 +169,4 @@ export function computeLadderExponent(
   if (level >= from) return 0;
   const steps = 1 + Math.floor(((from - level) / (from - to)) * exponentMax);
   return Math.min(exponentMax, steps);
-}
-
-/**
- * Whether a decision is kept with probability 2^-`exponent`, by a hash of its id: both legs of a handshake are, and
- * whatever a larger exponent keeps a smaller one keeps. Independent of the audit sample, another hash of the id.
- */
-export function isInDecisionSample(requestId: string, exponent: number): boolean {
-  let hash = 0x9747b28c;
-  for (let index = 0; index < requestId.length; index += 1) {
-    hash = Math.imul(hash ^ requestId.charCodeAt(index), 0x5bd1e995);
-    hash ^= hash >>> 15;
-  }
-  // The mixing steps of MurmurHash3: the upper bits depend on every character.
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return exponent === 0 || (hash ^ (hash >>> 16)) >>> (32 - exponent) === 0;
 }

@@ -4,7 +4,7 @@
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { computeLadderExponent, DecisionBudget, isInDecisionSample } from "./budget.ts";
+import { computeLadderExponent, DecisionBudget } from "./budget.ts";
 import { DecisionCounter } from "./count-slots.ts";
 import {
   CONTROL_BYTES,
@@ -74,6 +74,8 @@ interface DecisionRingWriterOptions {
    * with.
    */
   waitMs: number;
+  /** Draws from [0, 1): which decisions are in the sample. */
+  random?: () => number;
 }
 
 /** The writing end; one per thread that decides. */
@@ -91,6 +93,8 @@ export class DecisionRingWriter implements DecisionLog {
   /** The last decision asked about: both legs of a handshake share its sample. */
   #requestId = "";
   #exponent = 0;
+  #isInSample = true;
+  readonly #random: () => number;
   #queuedDenials: Uint8Array[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -99,6 +103,7 @@ export class DecisionRingWriter implements DecisionLog {
     this.#waitableControl = new Int32Array(ring, 0, 4);
     this.#ring = createRecordTarget(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
+    this.#random = options.random ?? Math.random;
     this.#budget = options.budget && new DecisionBudget(options.budget);
     this.#counter = new DecisionCounter(ring, OFFSET_COUNTS);
   }
@@ -107,9 +112,10 @@ export class DecisionRingWriter implements DecisionLog {
     if (entry.legIndex === 0 || entry.requestId !== this.#requestId) {
       this.#requestId = entry.requestId;
       this.#exponent = this.#selectExponent(entry);
+      this.#isInSample = this.#exponent === 0 || this.#random() * 2 ** this.#exponent < 1;
     }
     entry.weight = 2 ** this.#exponent;
-    if (this.#exponent === 0 || isInDecisionSample(entry.requestId, this.#exponent)) return true;
+    if (this.#isInSample) return true;
     this.#control[DROPPED]! += 1;
     this.#counter.count(entry, false);
     return false;
