@@ -23,6 +23,7 @@ export const GROUPS: Readonly<Record<string, Files>> = {
     metrics: "bench/metrics.ts",
     cache: "bench/cache.ts",
     soak: "bench/soak.ts",
+    "decision-counts": "bench/decision-counts.ts",
     console: "bench/console.ts",
     gateways: "bench/gateways.ts",
   },

@@ -119,6 +119,16 @@ test.concurrent("bench -- pool: an item in place and on the pool, alone and in b
   expect(Object.keys(rows as object)).toHaveLength(5);
 });
 
+test.concurrent("bench -- decision-counts: counts, weights and joins agree with the answers", async () => {
+  const report = await lastLine("bench/decision-counts.ts", "--smoke");
+  expect(report).toMatchObject({
+    are_counts_equal: true,
+    kept_of_reported: 30,
+    found_by_outcomes: 30,
+  });
+  expect(report["share_by_weight"]).toBeCloseTo(report["share_allowed"] as number, 6);
+});
+
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
   const { before, over } = await lastLine("bench/overload.ts", "--smoke");
   expect(before).toMatchObject({ failed: 0 });

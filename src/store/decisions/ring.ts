@@ -1,9 +1,11 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
 // locks and no allocation. Beyond the budget, and while the ring fills, a sample is kept with its
 // weight; denials are not sampled for want of room: they wait in this thread's memory, then push back.
+import { randomFillSync } from "node:crypto";
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
+import { RandomDraws } from "../../platform/random.ts";
 import { computeLadderExponent, DecisionBudget } from "./budget.ts";
 import { DecisionCounter } from "./count-slots.ts";
 import {
@@ -74,7 +76,7 @@ interface DecisionRingWriterOptions {
    * with.
    */
   waitMs: number;
-  /** Draws from [0, 1): which decisions are in the sample. */
+  /** Draws from [0, 1): which decisions are in the sample. Left out: the system's. */
   random?: () => number;
 }
 
@@ -103,7 +105,8 @@ export class DecisionRingWriter implements DecisionLog {
     this.#waitableControl = new Int32Array(ring, 0, 4);
     this.#ring = createRecordTarget(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
-    this.#random = options.random ?? Math.random;
+    const draws = new RandomDraws(randomFillSync);
+    this.#random = options.random ?? (() => draws.next());
     this.#budget = options.budget && new DecisionBudget(options.budget);
     this.#counter = new DecisionCounter(ring, OFFSET_COUNTS);
   }
