@@ -7,6 +7,7 @@ import { FirstOfDayTracker } from "./decisions/first-of-day.ts";
 import { discardingDecisionLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
 import { KeyRegistry } from "./reporters/key-registry.ts";
+import { noConditions } from "../contract/conditions/book.ts";
 import { noReviewDecisions } from "./reviews/decision-cache.ts";
 import { explainAgentScore } from "./decisions/explain.ts";
 import { checkAgent } from "./decisions/check.ts";
@@ -40,6 +41,7 @@ export function openBureau(options: BureauOptions): Bureau {
     registry: options.registry ?? new KeyRegistry(),
     decisions: options.decisions ?? discardingDecisionLog,
     reviews: options.reviews ?? noReviewDecisions,
+    conditions: options.conditions ?? noConditions,
     flaggedToday: new FirstOfDayTracker(),
     auditedToday: new FirstOfDayTracker(),
     outcomeIds: options.environment.outcomeIds,

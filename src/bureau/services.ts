@@ -8,6 +8,7 @@ import type { PolicySource } from "../policy/active-policy.ts";
 import type { AssessmentLog } from "../contract/assessments.ts";
 import type { FirstOfDayTracker } from "./decisions/first-of-day.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
+import type { ConditionSource } from "../contract/conditions/book.ts";
 import type { ReviewDecisionSource } from "./reviews/decision-cache.ts";
 
 /** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
@@ -45,6 +46,8 @@ export interface BureauOptions {
   readonly decisions?: DecisionLog;
   /** Review decisions on withheld agents; by default there are none. */
   readonly reviews?: ReviewDecisionSource;
+  /** Operators' conditions and stops; by default there are none. */
+  readonly conditions?: ConditionSource;
 }
 
 /** The options with their defaults, and the daily trackers of one deciding thread. */

@@ -93,6 +93,7 @@ export const FAULTS = {
   webhooks_unavailable: { status: 503, title: "webhooks are not told now", retryAfterSec: 30 },
   webhooks_full: { status: 507, title: "there is no room for another webhook" },
   source_quota_exceeded: { status: 507, title: "the tenant holds as many sources as it may" },
+  conditions_full: { status: 507, title: "there is no room for another condition" },
   vault_full: { status: 507, title: "the vault takes no new sources" },
   table_full: { status: 507, title: "the agent table takes no new agents" },
 } as const satisfies Record<string, FaultKind>;

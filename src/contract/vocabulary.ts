@@ -151,14 +151,21 @@ export const POLICY_LABELS = [
   "REFUSE_RULE",
   "REVIEW_OVERTURNED",
   "REVIEW_UPHELD",
+  "SUSPENDED",
+  "STOPPED",
+  "WATCHED",
+  "CLEARED",
 ] as const;
 export type PolicyLabel = (typeof POLICY_LABELS)[number];
 
 /** Codes of what people have decided on an agent that was held back. */
 export const REVIEW_CODES = ["REVIEW_OVERTURNED", "REVIEW_UPHELD"] as const;
 export type ReviewCode = (typeof REVIEW_CODES)[number];
-/** All that `reason_codes` of a leg may hold. */
-export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES] as const;
+/** Codes of conditions and stops that an operator has set. */
+export const CONDITION_CODES = ["SUSPENDED", "STOPPED", "WATCHED", "CLEARED"] as const;
+export type ConditionCode = (typeof CONDITION_CODES)[number];
+/** All that `reason_codes` of a leg may hold; `CLEARED` only stands in the log. */
+export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES, ...CONDITION_CODES] as const;
 export type LegCode = (typeof LEG_CODES)[number];
 
 /** All that `reason_codes` of a verify answer may hold, and all that its `log_reason` may be. */
@@ -168,6 +175,7 @@ export const ANSWER_CODES = [
   "VOUCHED",
   "AUDIT_SAMPLE",
   ...REVIEW_CODES,
+  ...CONDITION_CODES,
 ] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
 export const LOG_REASONS = [...POLICY_LABELS, ...FINDING_CODES] as const;
@@ -202,6 +210,8 @@ export const SCOPES = [
   "analytics:read",
   "metrics:read",
   "reviews:decide",
+  "conditions:restrict",
+  "conditions:clear",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -259,4 +269,5 @@ export const REASON_CLASSES = [
   "refusal",
   "provenance",
   "review",
+  "condition",
 ] as const;

@@ -1,5 +1,6 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
+import type { Conditions } from "../bureau/conditions.ts";
 import type { TenantPolicies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
@@ -134,6 +135,8 @@ export interface HttpDependencies {
   reviews?: ReviewQueue;
   /** Policies of the tenants; without them their routes answer `not_found`. */
   policies?: TenantPolicies;
+  /** Operators' conditions and stops; without them their routes answer `not_found`. */
+  conditions?: Conditions;
   /** Back-tests of policies; without them their routes answer `not_found`. */
   backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
@@ -157,6 +160,7 @@ export interface HttpDependencies {
 /** Services that a process may run without, and the detail of the 404 that their routes then answer. */
 export const MISSING_SERVICE_DETAILS = {
   backtests: "this service makes no back-tests",
+  conditions: "this service keeps no conditions",
   console: "no route has this path",
   credibility: "this service runs without credibility",
   dailyScores: "this service rebuilds no daily scores",

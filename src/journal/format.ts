@@ -24,6 +24,7 @@ export const FRAME_KINDS = {
   reviewEvent: 17,
   usage: 18,
   access: 19,
+  condition: 20,
 } as const;
 /** The highest kind; one above it is a newer release's (formats.ts). */
 export const FRAME_KIND_MAX = Math.max(...Object.values(FRAME_KINDS));

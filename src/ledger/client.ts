@@ -70,6 +70,7 @@ export class LedgerClient implements OpenLedger {
   readonly weights: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
   readonly reviews: readonly Uint8Array[];
+  readonly conditions: readonly Uint8Array[];
   rememberedSinceMs: number;
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
@@ -114,6 +115,7 @@ export class LedgerClient implements OpenLedger {
     this.weights = ready.weights ?? [];
     this.sources = ready.sources ?? [];
     this.reviews = ready.reviews ?? [];
+    this.conditions = ready.conditions ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
     this.#clock = options.clock;
     this.#onTable = options.onTable ?? (() => undefined);
@@ -174,6 +176,7 @@ export class LedgerClient implements OpenLedger {
   readonly appendKeyEvent = this.#createAppender(FRAME_KINDS.key);
   readonly appendApiKey = this.#createAppender(FRAME_KINDS.access);
   readonly appendPolicy = this.#createAppender(FRAME_KINDS.policy);
+  readonly appendCondition = this.#createAppender(FRAME_KINDS.condition);
   readonly appendNamespaceEvent = this.#createAppender(FRAME_KINDS.namespace);
   readonly appendAudit = this.#createAppender(FRAME_KINDS.audit);
   readonly appendConfig = this.#createAppender(FRAME_KINDS.config);

@@ -200,11 +200,11 @@ export class LedgerCore {
   /** The last commit, and everything that a later start must know of the records up to it. */
   buildSnapshotContents(): SnapshotContents {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
+    const { outcomes, keyEvents, policies, sources, reviews, conditions } = this.#state;
     const { access, weights, standingsOrder } = this.#state;
     const beside = { access: access.values(), weights, standings: standingsOrder.newest };
     const stream = this.progress.encode(beside);
-    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
+    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, conditions, stream };
   }
 
   /** The last commit's position and chain: equal on all nodes of a cluster at the same place. */

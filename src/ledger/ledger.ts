@@ -98,6 +98,12 @@ export interface PolicyLog {
   appendPolicy(payload: Uint8Array): Promise<number>;
 }
 
+/** The conditions' part of the journal. */
+export interface ConditionLog {
+  /** Makes a condition or a stop, or the end of one, durable; resolves with its position. */
+  appendCondition(payload: Uint8Array): Promise<number>;
+}
+
 /** The review queue's part of the journal, as JSON; each resolves with its position once durable. */
 export interface ReviewLog {
   /** Calls that wait for a review: openings and counts. They wait behind outcomes. */

@@ -105,6 +105,8 @@ export interface RecoveredRecords {
   readonly weights: readonly Uint8Array[];
   /** Current reviews, one JSON document each, in order of opening. */
   readonly reviews: readonly Uint8Array[];
+  /** Conditions and stops, past ones included, one JSON document each. */
+  readonly conditions: readonly Uint8Array[];
   /** Places of the vault's sources in the journal. */
   readonly sources: readonly FramePlace[];
 }

@@ -1,7 +1,9 @@
 // State of the journal's records beside the agent table: replay identities, reporters' keys,
-// tenants' policies, reviews, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
+// tenants' policies, reviews, conditions, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
 import { keepRevocation } from "../contract/principal.ts";
+import { ConditionBook, type StoredCondition } from "../contract/conditions/book.ts";
+import { decodeConditionEvent } from "../contract/conditions/events.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewEvent } from "../contract/reviews/events.ts";
 import { OutcomeExclusions } from "../journal/exclusions.ts";
@@ -45,6 +47,7 @@ export class LedgerState {
   readonly #fold: TableFold;
   readonly #rememberFromMs: number;
   #reviews = new ReviewBook();
+  #conditions = new ConditionBook([], true);
 
   /** `nowMs` decides which replayed identities are still worth remembering. */
   constructor(target: FoldTarget, nowMs: number, replayEntriesMax?: number) {
@@ -63,6 +66,11 @@ export class LedgerState {
     [Symbol.iterator]: () => this.#encodeReviews(),
   };
 
+  /** Conditions and stops, past ones included, one JSON document each; made when walked. */
+  readonly conditions: Iterable<Buffer> = {
+    [Symbol.iterator]: () => this.#encodeConditions(),
+  };
+
   /** Takes over the state of the snapshot's table and guard. */
   restoreFromSnapshot(start: LoadedSnapshot): void {
     this.outcomes = start.outcomes;
@@ -75,6 +83,10 @@ export class LedgerState {
     for (const payload of start.policies) this.policies.push(payload);
     const stored = [...start.reviews].map((text) => JSON.parse(text.toString()) as StoredReview);
     this.#reviews = new ReviewBook(stored);
+    const conditions = [...start.conditions].map(
+      (text) => JSON.parse(text.toString()) as StoredCondition,
+    );
+    this.#conditions = new ConditionBook(conditions, true);
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
       this.exclusions.applyRegistryEvent(payload);
@@ -128,6 +140,8 @@ export class LedgerState {
     else if (kind === FRAME_KINDS.policy) this.policies.push(copyFramePayload(bytes, at));
     else if (kind === FRAME_KINDS.reviewEvent) {
       this.#reviews.apply(JSON.parse(copyFramePayload(bytes, at).toString()) as ReviewEvent);
+    } else if (kind === FRAME_KINDS.condition) {
+      this.#conditions.apply(decodeConditionEvent(copyFramePayload(bytes, at)));
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
       this.sources.push(place);
     }
@@ -142,6 +156,10 @@ export class LedgerState {
 
   *#encodeReviews(): Generator<Buffer> {
     for (const review of this.#reviews.listReviews()) yield Buffer.from(JSON.stringify(review));
+  }
+
+  *#encodeConditions(): Generator<Buffer> {
+    for (const each of this.#conditions.listStored()) yield Buffer.from(JSON.stringify(each));
   }
 
   #applyKeyEvent(bytes: Buffer, at: number): void {

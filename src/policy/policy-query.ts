@@ -5,6 +5,7 @@ import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
 import { applyPolicyRules } from "./rules.ts";
+import { REFUSED } from "./rulings.ts";
 import type { PolicyRisk, RuleInputs } from "./rule-inputs.ts";
 import { findVouching } from "./vouching.ts";
 import { isWithinStakesCap, selectStakesCap } from "./stakes-decision.ts";
@@ -70,8 +71,19 @@ export function fillHandshakeRuleInputs(query: PolicyQuery, toolLevel: ToolLevel
 export function findHighestAllowedLevel(query: PolicyQuery, isHandshake: boolean): ToolLevel {
   for (let index = TOOL_LEVELS.length - 1; index > L1; index -= 1) {
     const name = TOOL_LEVELS[index]!;
-    const rules = isHandshake ? fillHandshakeRuleInputs(query, name) : fillRuleInputs(query, name);
-    if (applyPolicyRules(rules).verdictIndex === VERDICT.ALLOW) return name;
+    if (isLevelAllowed(query, name, { isHandshake, isCleared: false })) return name;
   }
   return "L1";
+}
+
+/** Whether a level allows; a cleared agent is held only by what refuses it or by a bound. */
+export function isLevelAllowed(
+  query: PolicyQuery,
+  name: ToolLevel,
+  { isHandshake, isCleared }: { readonly isHandshake: boolean; readonly isCleared: boolean },
+): boolean {
+  const rules = isHandshake ? fillHandshakeRuleInputs(query, name) : fillRuleInputs(query, name);
+  const ruling = applyPolicyRules(rules);
+  if (ruling.verdictIndex === VERDICT.ALLOW) return true;
+  return isCleared && ruling !== REFUSED && rules.isMinimumMet;
 }

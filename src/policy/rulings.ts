@@ -47,6 +47,12 @@ export const REFUSED = createRuling(BLOCK, "REFUSE_RULE");
 /** A reviewer has allowed what was withheld, or has upheld it. */
 export const OVERTURNED = createRuling(ALLOW, "REVIEW_OVERTURNED");
 export const UPHELD = createRuling(BLOCK, "REVIEW_UPHELD");
+/** An operator's condition or stop; see precedence.ts. */
+export const SUSPENDED = createRuling(BLOCK, "SUSPENDED");
+export const STOPPED = createRuling(BLOCK, "STOPPED");
+export const CLEARED = createRuling(ALLOW, "CLEARED");
+/** Allowed, and marked because an operator watches the agent. */
+export const WATCHED = createRuling(ALLOW, "WATCHED", true);
 /** Label of a challenge at stakes at which `check` connects with verification. */
 export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 export const STAKES_VERIFICATION = createRuling(CHALLENGE, STAKES_NEED_VERIFICATION);

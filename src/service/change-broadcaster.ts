@@ -1,5 +1,6 @@
 // Parts of a running service that follow changes made elsewhere: keys, tables, policies, reviews,
 // reporters. They open after the parts that make the changes, so those are given this.
+import type { ConditionEvent } from "../contract/conditions/events.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
@@ -40,6 +41,12 @@ export class ChangeBroadcaster {
   sendReview(news: ReviewUpdate): void {
     this.scorer?.sendReview(news);
     this.#send((listeners) => listeners.sendReview(news));
+  }
+
+  /** A condition or a stop was set or lifted: no later request is judged as before. */
+  sendCondition(event: ConditionEvent): void {
+    this.scorer?.sendCondition(event);
+    this.#send((listeners) => listeners.sendCondition(event));
   }
 
   /** A reporter's key or a namespace's owner has changed: no later report is judged as before. */

@@ -3,6 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
+import { ConditionBook, type StoredCondition } from "../contract/conditions/book.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { JournaledNotes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
@@ -50,6 +51,8 @@ export interface ServiceCore {
   readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
+  /** Conditions and stops by which it judges, past ones included. */
+  readonly conditions: ConditionBook;
   /** Reporters' keys and owners of namespaces, by which this thread's reports are judged. */
   readonly registry: KeyRegistry;
   readonly sources: OpenVault;
@@ -153,6 +156,7 @@ function assembleCore(
   });
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
+  const conditions = openConditionBook(ledger);
   const registry = foldKeyRegistry(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const { reviews, reviewDesk } = openReviews(options, ledger, clock);
@@ -163,6 +167,7 @@ function assembleCore(
     reviews: reviewDesk,
     provenance: sources.assessor,
     policies,
+    conditions,
     assessments,
     registry,
     clock,
@@ -184,8 +189,20 @@ function assembleCore(
     }
   };
   const notes = new JournaledNotes(ledger);
-  const parts = { bureau, assessments, policies, registry, sources, notes, reviews, reviewDesk };
-  return { engineMemory, ledger, engine, ...parts, close };
+  const parts = { bureau, assessments, policies, conditions, registry, sources, notes };
+  return { engineMemory, ledger, engine, ...parts, reviews, reviewDesk, close };
+}
+
+function openConditionBook({ conditions }: OpenLedger): ConditionBook {
+  const stored = conditions.map((text) => JSON.parse(Buffer.from(text).toString()));
+  return new ConditionBook(stored as StoredCondition[], true);
+}
+
+/** What an HTTP or scoring thread starts with. */
+export function listStandingConditions({
+  conditions,
+}: Pick<ServiceCore, "conditions">): StoredCondition[] {
+  return [...conditions.listStored()].filter(({ ended_ms: endedMs }) => endedMs === null);
 }
 
 /** The queue of reviews as the journal has it, and the desk of this thread. */

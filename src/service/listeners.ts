@@ -12,6 +12,7 @@ import type { ServeConfig } from "./settings/config.ts";
 import { platform } from "node:os";
 import { startProcessMetrics } from "../platform/prometheus.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import type { ConditionEvent } from "../contract/conditions/events.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
@@ -21,7 +22,7 @@ import { SeriesBuffer } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { computeThreadLimits } from "./connection-limits.ts";
-import type { ServiceCore } from "./core.ts";
+import { listStandingConditions, type ServiceCore } from "./core.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
 import { buildListenUrl } from "./identity.ts";
@@ -68,6 +69,8 @@ export interface Listeners {
   sendPolicy(event: PolicyEvent): void;
   /** Passes on news of reviews. */
   sendReview(news: ReviewUpdate): void;
+  /** Passes on a change of conditions or stops. */
+  sendCondition(event: ConditionEvent): void;
   /** Passes on a change of a reporter's key or a namespace's owner. */
   sendRegistryEvent(event: RegistryEvent): void;
   /** Passes on the table that the main thread reads from now on. */
@@ -187,6 +190,7 @@ async function openSingleThreadListeners(
     scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendCondition: () => undefined,
     sendReview: () => undefined,
     sendRegistryEvent: () => undefined,
     rebind: () => undefined,
@@ -242,6 +246,7 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
     scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendCondition: (event) => threads.sendCondition(event),
     sendReview: (news) => threads.sendReview(news),
     sendRegistryEvent: (event) => threads.sendRegistryEvent(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
@@ -295,6 +300,7 @@ function startHttpThreads(
       keys: dependencies.keyring.listStoredKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      conditions: listStandingConditions(evidence),
       reviews: evidence.reviews.book.listRulings(),
       keyEvents: evidence.ledger.keyEvents,
       rateLimits,

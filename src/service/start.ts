@@ -1,6 +1,6 @@
 // Composition root: opens everything behind one data directory in order of dependence, and closes
 // it in the opposite order. Holds no decisions of its own.
-import type { ServiceCore } from "./core.ts";
+import { listStandingConditions, type ServiceCore } from "./core.ts";
 import { randomBytes } from "node:crypto";
 
 import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
@@ -230,7 +230,7 @@ async function catchUpWithCluster(
 
 /** Parts that follow what other nodes have put on record. */
 function buildEventLearners(
-  { evidence, policies, keyring, sharedWeights }: ServiceStorage,
+  { evidence, policies, conditions, keyring, sharedWeights }: ServiceStorage,
   reporting: ReporterServices,
   log: Log,
 ): RemoteEventHandlers {
@@ -242,6 +242,7 @@ function buildEventLearners(
     },
     weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
     policy: (event) => policies.applyRemotePolicy(event),
+    condition: (event) => conditions.applyRemoteEvent(event),
     review: (event) => evidence.reviews.applyRemoteEvent(event),
     registry: (payload) => reporting.learn(payload),
     source: (payload, place) => evidence.sources.vault.replay(payload, place),
@@ -259,6 +260,7 @@ function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenD
     memory: evidence.engineMemory,
     vaultMemory: evidence.sources.vault.memory,
     policies: evidence.ledger.policies,
+    conditions: listStandingConditions(evidence),
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
     decisionBudget: decisions.budget,
@@ -314,6 +316,7 @@ function buildHttpDependencies(
     notes: evidence.notes,
     vault: evidence.sources.vault,
     policies: parts.policies,
+    conditions: parts.conditions,
     reviews: evidence.reviews,
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,

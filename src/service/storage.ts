@@ -15,6 +15,7 @@ import { throwCommandFailure, EXIT_DAMAGED } from "./failure.ts";
 import { claimSockets } from "./sockets.ts";
 import type { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
+import { Conditions } from "../bureau/conditions.ts";
 import { TenantPolicies } from "../bureau/policies.ts";
 import { hasKeyFile, writeKeyFile } from "../http/access/key-file.ts";
 import { openKeyring } from "../http/access/keyring.ts";
@@ -98,7 +99,9 @@ export async function openStorage(options: StorageOptions) {
   closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
   const policies = openPolicies(evidence, subscribers, clock);
-  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
+  const conditions = openConditions(evidence, subscribers, clock);
+  const opened = { claim, paths, sockets, archive, keyring, decisions, store, evidence };
+  const parts = { ...opened, policies, conditions };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
   return { ...parts, clock, cluster, remote, sharedWeights, isKeyFileLost };
 }
@@ -123,6 +126,20 @@ function openPolicies(
     log: ledger,
     book: policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
+    clock: clock.now,
+  });
+}
+
+function openConditions(
+  { ledger, conditions, reviews }: ServiceCore,
+  subscribers: ChangeBroadcaster,
+  clock: SteadyClockWriter,
+) {
+  return new Conditions({
+    log: ledger,
+    book: conditions,
+    reviews,
+    onEvent: (event) => subscribers.sendCondition(event),
     clock: clock.now,
   });
 }

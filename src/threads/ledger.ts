@@ -247,7 +247,7 @@ function assertSameOrderedLog(
 
 /** What the ledger's owner is told of the journal. */
 function buildReadyMessage(core: LedgerCore) {
-  const { outcomes, reviews } = core.buildSnapshotContents();
+  const { outcomes, reviews, conditions } = core.buildSnapshotContents();
   return {
     kind: "ready" as const,
     lsn: core.lsn,
@@ -258,6 +258,7 @@ function buildReadyMessage(core: LedgerCore) {
     access: [...core.access],
     weights: [...core.weights],
     reviews: [...reviews],
+    conditions: [...conditions],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     lastRecordMs: core.lastRecordMs,

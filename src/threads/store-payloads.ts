@@ -5,6 +5,8 @@ import { formatCanonicalJson } from "../contract/canonical-json.ts";
 import { decodeSharedChange } from "../kaizen/service/shared-promotions.ts";
 import { createHash } from "node:crypto";
 import { BACKTEST_AUDIT_EVENT } from "../bureau/notes.ts";
+import { decodeConditionEvent } from "../contract/conditions/events.ts";
+import { isNamespacePattern } from "../contract/identifiers.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
 import { type NamespaceEvent, extractNamespace } from "../contract/namespaces.ts";
 import type { NoteTable } from "../contract/notes.ts";
@@ -50,6 +52,9 @@ export function decodeStoreRows(bytes: Buffer, at: number): Partial<JournalRows>
       };
     }
     if (kind === FRAME_KINDS.reviewEvent) return decodeReviewRows(payload, recordedAtMs);
+    if (kind === FRAME_KINDS.condition) {
+      return buildAuditRows(decodeConditionAudit(payload, recordedAtMs));
+    }
     if (kind === FRAME_KINDS.usage) return { usage: decodeUsage(payload) };
     if (kind === FRAME_KINDS.config)
       return buildAuditRows(decodeConfigAudit(payload, recordedAtMs));
@@ -123,6 +128,21 @@ function decodeNamespaceAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const { event, tenant, namespace } = JSON.parse(payload.toString()) as NamespaceEvent;
   const detail = payload.toString();
   return { event, tenant, agent: null, namespace, kid: null, recordedAtMs, detail };
+}
+
+function decodeConditionAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const event = decodeConditionEvent(payload);
+  const subject = "subject" in event ? event.subject : null;
+  const isNamespace = subject !== null && isNamespacePattern(subject);
+  return {
+    event: event.event,
+    tenant: event.tenant,
+    agent: isNamespace ? null : subject,
+    namespace: isNamespace ? subject.slice("agent://".length, -"/*".length) : null,
+    kid: null,
+    recordedAtMs,
+    detail: payload.toString(),
+  };
 }
 
 /** Some events name only a reporter's key, others the tenant they concern. */

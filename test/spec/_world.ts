@@ -190,6 +190,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       keys: keyring.listStoredKeys(),
       adminKey: KEY,
       keyEvents: [],
+      conditions: [],
       policies: [],
       reviews: [],
       rateLimits: {},

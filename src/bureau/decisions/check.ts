@@ -1,17 +1,19 @@
 // Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
 import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
-import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
+import type { LegCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
-import { roundEffectiveScore, computeReviewedMaxStakes } from "./leg.ts";
+import {
+  decideLeg,
+  findHighestLevel,
+  type OverrideCode,
+  selectExpiresAt,
+} from "./condition-override.ts";
+import { appendLegReasons, roundEffectiveScore, selectLegMaxStakes } from "./leg.ts";
 import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
-import { decideConnection } from "../../policy/connection.ts";
-import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
-import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./review-override.ts";
-import { appendReasons } from "./reasons.ts";
-import { encodeStakesBound } from "./stakes-bound.ts";
+import { countReviewLeg, isReviewCode } from "./review-override.ts";
 import { findReservedAgent } from "./test-agents.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -32,14 +34,11 @@ export function checkAgent(
   const reserved = findReservedAgent(subject, environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
   context.reading = reading;
-  const { connection } = context;
-  decideConnection(context, connection);
-  const decisionIndex = applyReviewToDecision(context);
-  const code = selectReviewCode(connection.decisionIndex, decisionIndex);
-  const { active, times } = context;
+  const decisionIndex = decideLeg(context);
+  const { active, times, overrideCode: code } = context;
   const reasons: string[] = [];
-  const codes: LegCode[] = code === "" ? [] : [code];
-  if (decisionIndex !== DECISION.connect) appendReasons(context, connection, reasons, codes);
+  const codes: LegCode[] = [];
+  appendLegReasons(context, decisionIndex, reasons, codes);
   const response: CheckResponse = {
     request_id: call.requestId,
     subject,
@@ -51,14 +50,11 @@ export function checkAgent(
     tier: TIERS[reading.tierIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes:
-      code === ""
-        ? encodeStakesBound(connection.stakesMax)
-        : computeReviewedMaxStakes(code, stakes),
-    tool_level_max: findHighestAllowedLevel(context, false),
+    max_stakes: selectLegMaxStakes(context),
+    tool_level_max: findHighestLevel(context, false),
     config_version: engine.findConfigVersion(measured.configNumber),
     evaluated_at: times.evaluatedAt,
-    expires_at: code === "" ? times.expiresAt : times.evaluatedAt,
+    expires_at: isReviewCode(code) ? times.evaluatedAt : selectExpiresAt(context),
   };
   if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
   if (response.enforced) countReviewLeg(context, response);
@@ -71,7 +67,7 @@ function logCheck(
   context: VerdictContext,
   response: CheckResponse,
   isReserved: boolean,
-  reviewCode: ReviewCode | "",
+  overrideCode: OverrideCode,
 ): void {
   const { active, connection, reading } = context;
   logLeg(context, reading, {
@@ -88,6 +84,6 @@ function logCheck(
     policyVersion: active.version,
     isEnforced: response.enforced,
     isReserved,
-    reviewCode,
+    overrideCode,
   });
 }

@@ -14,9 +14,9 @@ import {
   logLeg,
 } from "./log-entry.ts";
 import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
-import { decideConnection } from "../../policy/connection.ts";
+import { decideLeg, type OverrideCode, selectExpiresAt } from "./condition-override.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
-import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./review-override.ts";
+import { countReviewLeg, isReviewCode } from "./review-override.ts";
 import { findReservedAgent } from "./test-agents.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -50,19 +50,19 @@ export function decideHandshake(
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
   context.reading = forward;
-  const measuredForward = decideConnection(context, context.connection).decisionIndex;
-  const forwardIndex = applyReviewToDecision(context);
+  const forwardIndex = decideLeg(context);
   const forwardLeg = buildLeg(context, forwardIndex);
-  const forwardStakesMax = context.connection.stakesMax;
+  const { decisionIndex: measuredForward, stakesMax: forwardStakesMax } = context.connection;
+  const forwardCode = context.overrideCode;
   context.agentId = initiator;
   context.reading = backward;
-  const measuredBackward = decideConnection(context, context.connection).decisionIndex;
-  const backwardIndex = applyReviewToDecision(context);
+  const backwardIndex = decideLeg(context);
   const backwardLeg = buildLeg(context, backwardIndex);
-  const backwardStakesMax = context.connection.stakesMax;
+  const { decisionIndex: measuredBackward, stakesMax: backwardStakesMax } = context.connection;
+  const backwardCode = context.overrideCode;
   const { active, times } = context;
   const decisionIndex = selectStricterDecisionIndex(forwardIndex, backwardIndex);
-  const isReviewed = forwardIndex !== measuredForward || backwardIndex !== measuredBackward;
+  const isReviewed = isReviewCode(forwardCode) || isReviewCode(backwardCode);
   const response: HandshakeResponse = {
     request_id: call.requestId,
     initiator,
@@ -76,25 +76,36 @@ export function decideHandshake(
     enforced: !call.principal.isShadow && !isInShadowMode(active.policy),
     config_version: engine.findConfigVersion(measured[0].configNumber),
     evaluated_at: times.evaluatedAt,
-    expires_at: isReviewed ? times.evaluatedAt : times.expiresAt,
+    expires_at: isReviewed ? times.evaluatedAt : selectExpiresAt(context),
   };
   if (response.decision === "escalate" && response.enforced) {
     countReviewLeg(context, forwardLeg);
     countReviewLeg(context, backwardLeg);
   }
   logHandshakeLegs(context, response, [
-    { reading: forward, measuredIndex: measuredForward, stakesMax: forwardStakesMax },
-    { reading: backward, measuredIndex: measuredBackward, stakesMax: backwardStakesMax },
+    {
+      reading: forward,
+      measuredIndex: measuredForward,
+      stakesMax: forwardStakesMax,
+      overrideCode: forwardCode,
+    },
+    {
+      reading: backward,
+      measuredIndex: measuredBackward,
+      stakesMax: backwardStakesMax,
+      overrideCode: backwardCode,
+    },
   ]);
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : environment.delay(delayMs).then(() => response);
 }
 
-/** A leg as it was measured, before a review. */
+/** A leg as it was measured, and what replaced or marked its decision. */
 interface MeasuredLeg {
   readonly reading: AgentScore;
   readonly measuredIndex: number;
   readonly stakesMax: number;
+  readonly overrideCode: OverrideCode;
 }
 
 /** Logs both legs: the counterparty as the initiator sees it, and the other way round. */
@@ -121,7 +132,7 @@ function logHandshakeLegs(
     viewer: initiator,
     reasonCodes: forwardLeg.reason_codes,
     isReserved: isReservedAgent(counterparty),
-    reviewCode: selectReviewCode(forward.measuredIndex, DECISION[forwardLeg.decision]),
+    overrideCode: forward.overrideCode,
   });
   logLeg(context, backward.reading, {
     ...shared,
@@ -132,7 +143,7 @@ function logHandshakeLegs(
     viewer: counterparty,
     reasonCodes: backwardLeg.reason_codes,
     isReserved: isReservedAgent(initiator),
-    reviewCode: selectReviewCode(backward.measuredIndex, DECISION[backwardLeg.decision]),
+    overrideCode: backward.overrideCode,
   });
 }
 

@@ -1,9 +1,8 @@
 // One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
-import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
-import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
-import { selectReviewCode } from "./review-override.ts";
+import type { LegCode } from "../../contract/vocabulary.ts";
+import { appendConditionReasons, findHighestLevel, isNamedInLeg } from "./condition-override.ts";
 import { appendReasons } from "./reasons.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -13,22 +12,46 @@ export function roundEffectiveScore(score: number): number {
   return Math.round(score * 100) / 100;
 }
 
-/** A review decision holds for the requested stakes only. */
-export function computeReviewedMaxStakes(code: ReviewCode, stakes: number): number {
-  return code === "REVIEW_UPHELD" ? 0 : stakes;
+/** Largest stakes of the leg that was decided last: a review decision holds for the requested ones only. */
+export function selectLegMaxStakes(context: VerdictContext): number | null {
+  const { overrideCode: code, stakes, connection, conditionFacts } = context;
+  if (code === "CLEARED") return conditionFacts.clearedStakesMax;
+  if (code === "REVIEW_OVERTURNED") return stakes;
+  if (code === "" || code === "WATCHED") return encodeStakesBound(connection.stakesMax);
+  return 0;
+}
+
+/**
+ * Reasons of the leg that was decided last. SPEC §2.5 rule 2: a leg with a clear decision has none; a code for it
+ * stands only where a reviewer overturned.
+ */
+export function appendLegReasons(
+  context: VerdictContext,
+  decisionIndex: number,
+  reasons: string[],
+  codes: LegCode[],
+): void {
+  const { connection, overrideCode: code } = context;
+  const isNamed = code !== "" && isNamedInLeg(code, decisionIndex);
+  if (isNamed && code !== "WATCHED") codes.push(code);
+  if (decisionIndex === DECISION.connect) return;
+  appendConditionReasons(context, reasons, codes);
+  const isByCondition = code === "SUSPENDED" || code === "STOPPED";
+  if (isByCondition && connection.decisionIndex === DECISION.connect) return;
+  appendReasons(context, connection, reasons, codes);
+  // A mark, no reason: it comes last.
+  if (isNamed && code === "WATCHED") codes.push(code);
 }
 
 /**
  * The leg of the context's agent in a handshake, by the decision in `context.connection`; `decisionIndex` is
- * that decision after a review.
+ * that decision after a review and operators' conditions.
  */
 export function buildLeg(context: VerdictContext, decisionIndex: number): Leg {
-  const { reading, agentId: subject, stakes, connection } = context;
+  const { reading, agentId: subject } = context;
   const reasons: string[] = [];
-  const code = selectReviewCode(connection.decisionIndex, decisionIndex);
-  const codes: LegCode[] = code === "" ? [] : [code];
-  // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
-  if (decisionIndex !== DECISION.connect) appendReasons(context, connection, reasons, codes);
+  const codes: LegCode[] = [];
+  appendLegReasons(context, decisionIndex, reasons, codes);
   const scored: Leg = {
     subject,
     effective_score: roundEffectiveScore(reading.scoreEffective),
@@ -36,11 +59,8 @@ export function buildLeg(context: VerdictContext, decisionIndex: number): Leg {
     decision: DECISIONS[decisionIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes:
-      code === ""
-        ? encodeStakesBound(connection.stakesMax)
-        : computeReviewedMaxStakes(code, stakes),
-    tool_level_max: findHighestAllowedLevel(context, true),
+    max_stakes: selectLegMaxStakes(context),
+    tool_level_max: findHighestLevel(context, true),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;
   return scored;

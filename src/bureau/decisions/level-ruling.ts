@@ -7,9 +7,19 @@ import { fillRuleInputs } from "../../policy/policy-query.ts";
 import { applyPolicyRules, areSourcesMissing } from "../../policy/rules.ts";
 import { computeLevelStakesClear } from "../../policy/standing.ts";
 import type { RuleInputs } from "../../policy/rule-inputs.ts";
-import { AUDIT_SAMPLED, OVERTURNED, THIN_RECORD, UPHELD, VOUCHED } from "../../policy/rulings.ts";
+import {
+  AUDIT_SAMPLED,
+  CLEARED,
+  OVERTURNED,
+  STOPPED,
+  SUSPENDED,
+  THIN_RECORD,
+  UPHELD,
+  VOUCHED,
+} from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import { selectStakesCap } from "../../policy/stakes-decision.ts";
+import { isSuspendedForFraud } from "./condition-override.ts";
 import { selectFailureCode } from "./provenance.ts";
 import { REASONS_PER_ANSWER } from "./reasons.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -61,8 +71,12 @@ export function isDecidedByStakes({ logReason }: Ruling): boolean {
  * for any, 0 where another rule denies. Beyond the score's `stakesTo` the probability is another one, and the
  * level has to be judged there.
  */
-export function computeStakesBound({ rules }: VerdictContext, ruling: Ruling): number {
+export function computeStakesBound(
+  { rules, conditionFacts }: VerdictContext,
+  ruling: Ruling,
+): number {
   const { level, vouchedStakesMax, terms } = rules;
+  if (ruling === CLEARED) return conditionFacts.clearedStakesMax;
   if (ruling === AUDIT_SAMPLED) return selectStakesCap(terms, level.audit_max_stakes ?? 0);
   if (ruling.verdictIndex > VERDICT.ALLOW && !isDecidedByStakes(ruling)) return 0;
   if (!level.enforce || !level.counts_stakes) return Number.POSITIVE_INFINITY;
@@ -74,10 +88,8 @@ export function computeStakesBound({ rules }: VerdictContext, ruling: Ruling): n
  * SPEC §2.5 rule 2, an allowed request gets no reasons against the agent; one that is allowed by a vouching or
  * an audit sample says so.
  */
-export function selectVerdictReasonCodes(
-  { reading, finding }: VerdictContext,
-  ruling: Ruling,
-): AnswerCode[] {
+export function selectVerdictReasonCodes(context: VerdictContext, ruling: Ruling): AnswerCode[] {
+  const { reading, finding } = context;
   const codes: AnswerCode[] = [];
   const isHard = finding.hardFailureCode !== "";
   if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
@@ -85,6 +97,7 @@ export function selectVerdictReasonCodes(
   if (ruling === AUDIT_SAMPLED) codes.push("AUDIT_SAMPLE");
   if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
   if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
+  if (context.conditions !== undefined) addConditionCodes(context, ruling, codes);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const isOwn = REASON_CODES.includes(ruling.logReason as ReasonCode);
     if (isOwn && ruling !== THIN_RECORD) codes.push(ruling.logReason as ReasonCode);
@@ -99,4 +112,12 @@ export function selectVerdictReasonCodes(
   // A denial always has a reason: at least the base rate of failure.
   if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
   return codes;
+}
+
+function addConditionCodes(context: VerdictContext, ruling: Ruling, codes: AnswerCode[]): void {
+  if (ruling === SUSPENDED) codes.push("SUSPENDED");
+  if (ruling === SUSPENDED && isSuspendedForFraud(context)) codes.push("FRAUD_FLAG");
+  if (ruling === STOPPED) codes.push("STOPPED");
+  if (ruling === CLEARED) codes.push("CLEARED");
+  if (context.isWatched) codes.push("WATCHED");
 }

@@ -21,6 +21,7 @@ import {
   TOLERATED,
 } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
+import { applyConditionsToRuling } from "./condition-override.ts";
 import { applyReviewToRuling } from "./review-override.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
 import {
@@ -58,6 +59,9 @@ export function buildLevelVerdicts(
     const ruling = isRequested ? context.ruling : selectUnloggedRuling(context);
     if (ruling === undefined) continue;
     if (!isRequested && mayBeSampled && isAuditSampleCandidate(context, ruling)) continue;
+    // Asked of the requested level, too: the bound of a clearance is that of the level asked last.
+    const isHeld = isHeldByCondition(context, ruling);
+    if (isHeld && !isRequested) continue;
     // A review decision may change at any moment.
     if (applyReviewToRuling(context, ruling) !== ruling) continue;
     const bound = computeStakesBound(context, ruling);
@@ -75,6 +79,12 @@ export function buildLevelVerdicts(
     };
   }
   return levels;
+}
+
+/** Whether a condition or a stop makes another ruling of it, or has it recorded. */
+function isHeldByCondition(context: VerdictContext, ruling: Ruling): boolean {
+  if (context.conditions === undefined) return false;
+  return applyConditionsToRuling(context, ruling, ruling) !== ruling || context.isWatched;
 }
 
 /** The ruling of a level that was not requested; undefined where it must be recorded. */

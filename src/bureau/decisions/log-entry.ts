@@ -9,11 +9,11 @@ import {
 } from "../../contract/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
-import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import { OVERTURNED, VOUCHED } from "../../policy/rulings.ts";
+import { CLEARED, OVERTURNED, VOUCHED } from "../../policy/rulings.ts";
 import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
+import type { OverrideCode } from "./condition-override.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -123,7 +123,7 @@ export function logVerify(
 
 /** What a verify is counted and sampled by. */
 function fillVerify(
-  { entry, call, ruling, stakes, nowMs }: VerdictContext,
+  { entry, call, ruling, stakes, nowMs, isWatched }: VerdictContext,
   request: VerifyRequest,
   response: VerifyResponse,
 ): DecisionEntry {
@@ -137,10 +137,12 @@ function fillVerify(
   entry.isEnforced = response.enforced;
   entry.isAllowed = isAllowed;
   // A quarantined request is pending review, as a flagged one is (SPEC §8.2).
-  entry.isFlagged = ruling.isFlagged || ruling.verdictIndex === VERDICT.QUARANTINE;
+  entry.isFlagged = ruling.isFlagged || isWatched || ruling.verdictIndex === VERDICT.QUARANTINE;
   entry.isKeptFirst =
     !isAllowed ||
     ruling.isFlagged ||
+    isWatched ||
+    ruling === CLEARED ||
     ruling === OVERTURNED ||
     ruling === VOUCHED ||
     request.stakes !== undefined;
@@ -169,8 +171,8 @@ export interface AnsweredLeg {
   readonly policyVersion: string;
   readonly isEnforced: boolean;
   readonly isReserved: boolean;
-  /** Set where a review decision replaced the decision of the leg. */
-  readonly reviewCode: ReviewCode | "";
+  /** Set where a review or an operator's condition replaced, or marked, the decision of the leg. */
+  readonly overrideCode: OverrideCode;
 }
 
 /** Logs one leg of a check or a handshake. */
@@ -206,10 +208,10 @@ function fillLeg({ entry, call, nowMs }: VerdictContext, leg: AnsweredLeg): Deci
   entry.isEnforced = leg.isEnforced;
   entry.isAllowed = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
   // SPEC §8.2: an escalated connection is pending review.
-  entry.isFlagged = leg.decisionIndex === DECISION.escalate;
+  entry.isFlagged = leg.decisionIndex === DECISION.escalate || leg.overrideCode === "WATCHED";
   entry.isKeptFirst = true;
   entry.stakes = leg.stakes;
-  entry.logReason = leg.reviewCode;
+  entry.logReason = leg.overrideCode;
   entry.configVersion = leg.configVersion;
   entry.policyVersion = leg.policyVersion;
   entry.evaluatedAtMs = nowMs;

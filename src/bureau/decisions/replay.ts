@@ -9,6 +9,7 @@ import type { Policy } from "../../contract/policy.ts";
 import { SCORE_MIN } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import {
+  CONDITION_CODES,
   DECISION,
   DECISIONS,
   REGIMES,
@@ -39,6 +40,7 @@ import {
   TOLERATED,
   UPHELD,
 } from "../../policy/rulings.ts";
+import { applyLoggedConditionCode, applyLoggedConditions } from "./condition-override.ts";
 import { applyLoggedReviewReason } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
 
@@ -78,14 +80,16 @@ export function replayLoggedDecision(
   };
 }
 
-/** A leg's decision, after what a person made of it then. */
+/** A leg's decision, after what a reviewer or an operator's condition made of it then. */
 function computeReviewedDecisionIndex(
   { leg_decision: decision }: ReplayedLeg,
   leg: ReplayableLeg,
 ): number {
   const index = DECISION[decision!];
   // Of a verify it is the verdict that was decided on.
-  return leg.kind === "verify" ? index : applyLoggedReviewReason(index, leg.log_reason);
+  if (leg.kind === "verify") return index;
+  const reviewed = applyLoggedReviewReason(index, leg.log_reason);
+  return applyLoggedConditionCode(reviewed, leg.log_reason);
 }
 
 /** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
@@ -117,7 +121,9 @@ function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string
   const connection = decideConnection(query, createConnection(query.active));
   judged.max_stakes = encodeReplayedBound(connection.stakesMax);
   judged.leg_decision = DECISIONS[connection.decisionIndex]!;
-  const isByPerson = computeReviewedDecisionIndex(judged, leg) !== connection.decisionIndex;
+  const isByPerson =
+    computeReviewedDecisionIndex(judged, leg) !== connection.decisionIndex ||
+    (CONDITION_CODES as readonly (string | null)[]).includes(leg.log_reason);
   const codes: ReasonCode[] = [];
   if (connection.decisionIndex > 0) appendReasons(query, connection, [], codes);
   return { ...judged, reason_codes: isByPerson ? leg.reason_codes : codes };
@@ -178,7 +184,8 @@ function replayRuling(
   reading: AgentScore,
 ): ReplayedLeg {
   const rules = buildRuleInputs(services, leg, reading);
-  const ruling = applyLoggedOverride(applyPolicyRules(rules), leg, rules);
+  const overridden = applyLoggedOverride(applyPolicyRules(rules), leg, rules);
+  const ruling = applyLoggedConditions(services, leg, rules, overridden);
   return {
     max_stakes: encodeReplayedBound(computeLevelStakesMax(rules)),
     leg_decision: DECISIONS[findLevelDecisionIndex(rules)]!,

@@ -29,7 +29,8 @@ export function applyReviewToRuling(context: VerdictContext, ruling: Ruling): Ru
   return context.stakes <= decided.stakesMax ? OVERTURNED : ruling;
 }
 
-function findReviewDecision(
+/** What a reviewer decided on the context's agent at the level, if it is active. */
+export function findReviewDecision(
   { services, call, agentId, nowMs }: VerdictContext,
   level: ReviewLevel,
 ): ActiveReviewDecision | undefined {
@@ -55,6 +56,11 @@ export function applyReviewToDecision(context: VerdictContext): number {
 export function selectReviewCode(measuredIndex: number, decisionIndex: number): ReviewCode | "" {
   if (measuredIndex !== DECISION.escalate || decisionIndex === DECISION.escalate) return "";
   return decisionIndex === DECISION.refuse ? "REVIEW_UPHELD" : "REVIEW_OVERTURNED";
+}
+
+/** Whether a code is a reviewer's. */
+export function isReviewCode(code: string): code is ReviewCode {
+  return code === "REVIEW_OVERTURNED" || code === "REVIEW_UPHELD";
 }
 
 /** Index of a logged leg's decision after the review decision in its record. */

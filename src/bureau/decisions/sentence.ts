@@ -45,9 +45,11 @@ export function describeDecision(trace: Trace): string {
 
 /** A leg's decision after a reviewer's, which the log names as its reason. */
 function selectLegDecision({ decided_by: rule, stakes }: TracedLeg): Decision {
-  if (rule === "REVIEW_OVERTURNED") return "connect";
-  return rule === "REVIEW_UPHELD" ? "refuse" : stakes.leg_decision;
+  if (rule === "REVIEW_OVERTURNED" || rule === "CLEARED") return "connect";
+  return REFUSING_RULES.has(rule) ? "refuse" : stakes.leg_decision;
 }
+
+const REFUSING_RULES: ReadonlySet<string> = new Set(["REVIEW_UPHELD", "SUSPENDED", "STOPPED"]);
 
 function describeAnswer({ disposition, verdict, flagged, enforced }: Trace): string {
   const head = HEAD_BY_DISPOSITION[disposition];
@@ -251,6 +253,10 @@ const CAUSE_BY_LABEL: Readonly<Record<PolicyLabel, (inputs: CauseInputs) => stri
   REFUSE_RULE: (inputs) => describeRefusal(inputs, "REFUSE_RULE"),
   REVIEW_OVERTURNED: ({ agent }) => `a reviewer has approved ${agent}`,
   REVIEW_UPHELD: ({ agent }) => `a reviewer has decided that ${agent} stays refused`,
+  SUSPENDED: ({ agent }) => `an operator has suspended ${agent}`,
+  STOPPED: () => "an operator has stopped all agents",
+  WATCHED: ({ agent }) => `an operator watches ${agent}`,
+  CLEARED: ({ agent }) => `an operator has cleared ${agent}`,
 };
 
 /** Causes of a check or a leg of a handshake by its decision. */

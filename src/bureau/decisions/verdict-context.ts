@@ -1,11 +1,13 @@
 // State of the verdict in progress, one object for each thread. Filled after the last await of a request, so
 // that a request that waited never sees the state of another one.
+import type { AgentConditions } from "../../contract/conditions/book.ts";
 import type { DecisionEntry } from "../../contract/decisions.ts";
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { defaultPolicySource } from "../../policy/active-policy.ts";
+import { createConditionFacts } from "../../policy/conditions.ts";
 import { createConnection } from "../../policy/connection.ts";
 import type { PolicyQuery } from "../../policy/policy-query.ts";
 import { createRuleInputs } from "../../policy/rule-inputs.ts";
@@ -13,6 +15,7 @@ import type { Ruling } from "../../policy/rulings.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { createDecisionEntry } from "./log-entry.ts";
+import type { OverrideCode } from "./condition-override.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 
@@ -76,6 +79,14 @@ export class VerdictContext implements PolicyQuery {
   reading!: AgentScore;
   /** Of check and handshake alone: the decision on the reading, before a review. */
   readonly connection = createConnection(defaultPolicySource.findActivePolicy(""));
+  /** What operators have said of the agent, and what of it bears on the level; undefined: nothing. */
+  conditions: AgentConditions | undefined = undefined;
+  readonly conditionFacts = createConditionFacts();
+  isWatched = false;
+  /** Of a leg: what replaced or marked its measured decision. */
+  overrideCode: OverrideCode = "";
+  /** Epoch ms at which a condition that decided ends; Infinity: none does. */
+  untilMs = Number.POSITIVE_INFINITY;
   /** Of verify alone. */
   finding!: ProvenanceFinding;
   reserved: ReservedAgent | undefined = undefined;
@@ -95,6 +106,9 @@ export class VerdictContext implements PolicyQuery {
     this.minimumScores = call.principal.minimumScores;
     this.agentId = agentId;
     this.stakes = stakes;
+    this.conditions = undefined;
+    this.isWatched = false;
+    this.untilMs = Number.POSITIVE_INFINITY;
   }
 
   /** Stakes in the bureau's unit of account, as the engine takes them. */

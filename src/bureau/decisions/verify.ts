@@ -15,6 +15,12 @@ import {
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { SCORE_MIN, SCORE_SPAN } from "../../contract/units.ts";
 import type { CallContext } from "../bureau.ts";
+import {
+  applyConditionsToRuling,
+  findConditions,
+  markIfWatched,
+  selectExpiresAt,
+} from "./condition-override.ts";
 import { recordCertainFinding } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
@@ -139,7 +145,7 @@ function buildVerifyResponse(
     config_version: configVersion,
     policy_version: context.active.version,
     evaluated_at: times.evaluatedAt,
-    expires_at: isForOneCall ? times.evaluatedAt : times.expiresAt,
+    expires_at: isForOneCall ? times.evaluatedAt : selectExpiresAt(context),
   };
   const review = isReviewRequired(ruling, rules) ? countReviewCall(context, ruling) : undefined;
   logVerify(context, request, response);
@@ -181,14 +187,19 @@ function selectMaxStakes(context: VerdictContext): VerifyResponse["max_stakes"] 
   return ruling === OVERTURNED ? stakes : encodeStakesBound(computeStakesBound(context, ruling));
 }
 
-/** The ruling of the requested level: by the policy, then by a reviewer, then by audit sampling. */
+/** The ruling of the requested level: by the policy, a reviewer, operators' conditions, then audit sampling. */
 function decideVerifyRuling(context: VerdictContext, toolLevel: ToolLevel): Ruling {
   const decided = decideLevelRuling(context, toolLevel);
   // Review decisions and sampling do not apply to reserved agents.
   if (context.reserved !== undefined) return flagRecordOncePerDay(context, decided);
   const reviewed = applyReviewToRuling(context, decided);
-  if (isAuditSampleCandidate(context, reviewed) && isSampledForAudit(context)) return AUDIT_SAMPLED;
-  return flagRecordOncePerDay(context, reviewed);
+  context.conditions = findConditions(context);
+  const ruled =
+    context.conditions === undefined
+      ? reviewed
+      : applyConditionsToRuling(context, decided, reviewed);
+  if (isAuditSampleCandidate(context, ruled) && isSampledForAudit(context)) return AUDIT_SAMPLED;
+  return markIfWatched(context, flagRecordOncePerDay(context, ruled));
 }
 
 /** Only an agent's first challenge of a UTC day is eligible, so retrying does not improve its odds. */
@@ -244,5 +255,8 @@ function isAllowedAtStakes(context: VerdictContext, toolLevel: ToolLevel, stakes
   const atStakes = context.convertToAccountUnit(stakes);
   context.reading = services.engine.check(encodeAgentKey(agentId), atStakes, nowMs);
   context.stakes = stakes;
-  return decideLevelRuling(context, toolLevel).verdictIndex === VERDICT.ALLOW;
+  const decided = decideLevelRuling(context, toolLevel);
+  const ruled =
+    context.conditions === undefined ? decided : applyConditionsToRuling(context, decided, decided);
+  return ruled.verdictIndex === VERDICT.ALLOW;
 }

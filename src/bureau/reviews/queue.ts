@@ -165,6 +165,34 @@ export class ReviewQueue {
     });
   }
 
+  /**
+   * Ends the undecided reviews that `isHeld` names: upheld, and expired at once, so that nothing outlasts what has
+   * made them moot.
+   */
+  endReviews(
+    isHeld: (review: StoredReview) => boolean,
+    note: string,
+    principal: Principal,
+  ): Promise<void> {
+    const { log, book, clock } = this.#options;
+    return this.#changes.run(async () => {
+      const nowMs = clock();
+      const by = { who: principal.keyId, ...describeActor(principal), until_ms: nowMs };
+      const events = [...book.listReviews()]
+        .filter((review) => review.decision === null && isHeld(review))
+        .map((review): ReviewDecidedEvent => {
+          const decided = { decision: "upheld", note, max_stakes: null } as const;
+          const key = selectReviewKey(review);
+          return { event: "review.decided", at_ms: nowMs, ...key, ...by, ...decided };
+        });
+      await Promise.all(events.map((event) => log.appendReviewEvent(encodeReviewEvent(event))));
+      for (const event of events) {
+        book.apply(event);
+        this.#publishDecision(event);
+      }
+    });
+  }
+
   /** Journals the calls counted since the last time. Call it every few seconds, and at the end. */
   async flush(): Promise<void> {
     await Promise.all(this.#pendingOpenings.values());

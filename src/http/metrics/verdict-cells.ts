@@ -32,6 +32,10 @@ export const REASON_CLASS_BY_LABEL: Readonly<Record<string, ReasonClass>> = {
   REFUSE_RULE: "refusal",
   REVIEW_OVERTURNED: "review",
   REVIEW_UPHELD: "review",
+  SUSPENDED: "condition",
+  STOPPED: "condition",
+  WATCHED: "condition",
+  CLEARED: "condition",
   VERIFIED_SOURCES_REQUIRED: "provenance",
 };
 

@@ -6,6 +6,7 @@ import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as segments from "../../contract/schemas/cluster/segments.ts";
 import * as cluster from "../../contract/schemas/cluster/state.ts";
+import * as conditions from "../../contract/schemas/conditions.ts";
 import * as console from "../../contract/schemas/console.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as disputes from "../../contract/schemas/disputes.ts";
@@ -33,6 +34,7 @@ const SCHEMA_MODULES = [
   backtest,
   cluster,
   segments,
+  conditions,
   console,
   decisions,
   disputes,

@@ -49,6 +49,16 @@ export const TAGS: readonly Tag[] = [
     ],
   },
   {
+    name: "Conditions",
+    description: "An operator's word on agents and namespaces, and the stop for all agents.",
+    paths: [
+      "/v1/conditions",
+      "/v1/stop",
+      "/v1/agents/{id}/condition",
+      "/v1/namespaces/{namespace}/condition",
+    ],
+  },
+  {
     name: "Learning",
     description: "Re-fits of the weights behind gates, rollback, and reporters' credibility.",
     paths: ["/v1/kaizen/", "/v1/configs"],

@@ -5,6 +5,7 @@ import { AGENT_ROUTES } from "./agents.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES, POLICY_ROUTES } from "./policy.ts";
 import { CLUSTER_ROUTES } from "./cluster.ts";
+import { CONDITION_ROUTES } from "./conditions.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
 import { CREDIBILITY_ROUTES, KAIZEN_ROUTES } from "./kaizen.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...OUTCOME_ROUTES,
   ...REPORTER_ROUTES,
   ...NAMESPACE_ROUTES,
+  ...CONDITION_ROUTES,
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
   ...REVIEW_ROUTES,

@@ -71,6 +71,7 @@ const BROADCAST_KINDS: ReadonlySet<number> = new Set([
   FRAME_KINDS.policy,
   FRAME_KINDS.namespace,
   FRAME_KINDS.reviewEvent,
+  FRAME_KINDS.condition,
 ]);
 
 export interface OrderedApplierOptions {

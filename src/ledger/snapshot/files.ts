@@ -45,6 +45,8 @@ export interface SnapshotContents extends JournalPoint {
   readonly sources: readonly FramePlace[];
   /** Reviews as they stand, one JSON document each. */
   readonly reviews: Iterable<Buffer>;
+  /** Conditions and stops, past ones included, one JSON document each. */
+  readonly conditions: Iterable<Buffer>;
   /** Progress along the ordered log; empty where none feeds the journal. */
   readonly stream: Buffer;
 }
@@ -156,6 +158,7 @@ function readSnapshotFile(
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertSameEngine(header, identity);
   const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes, streamBytes } = header;
+  const conditions = Buffer.alloc(header.conditionBytes);
   const size = SNAPSHOT_HEADER_BYTES + computeSnapshotBodyBytes(header);
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
@@ -166,7 +169,7 @@ function readSnapshotFile(
   const reviews = Buffer.alloc(reviewBytes);
   const stream = Buffer.alloc(streamBytes);
   let position = SNAPSHOT_HEADER_BYTES;
-  const payloads = [guard, keyEvents, policies, sources, reviews, stream];
+  const payloads = [guard, keyEvents, policies, sources, reviews, stream, conditions];
   for (const part of [...reserve(header.tableBytes), ...payloads]) {
     for (let at = 0; at < part.byteLength;) {
       const length = Math.min(SLICE_BYTES, part.byteLength - at);
@@ -188,6 +191,7 @@ function readSnapshotFile(
     policies: decodePayloads(policies),
     sources: decodePlaces(sources),
     reviews: decodePayloads(reviews),
+    conditions: decodePayloads(conditions),
     stream,
   };
 }

@@ -18,8 +18,9 @@ export const SNAPSHOT_VERSION = 6;
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
  * the entries of the replay guard, oldest first, the key events so far, each behind its length as
  * u32, the policies so far in the same form, where the vault's sources stand in the journal
- * (segment and byte offset, each as u64), the reviews in the form of the policies, and the progress
- * along the ordered log as JSON. Files of before have neither: their lengths are zero there.
+ * (segment and byte offset, each as u64), the reviews in the form of the policies, the progress
+ * along the ordered log as JSON, and the conditions in the form of the policies. Files of before have
+ * none of these: their lengths are zero there.
  *
  *   0               8       12      16              24      28      32
  *   +---------------+-------+-------+---------------+-------+-------+
@@ -39,7 +40,8 @@ export const SNAPSHOT_VERSION = 6;
  *   |                               | source bytes u64,             |
  *   |                               | policy bytes u64,             |
  *   |                               | review bytes u64,             |
- *   |                               | stream bytes u64, zero        |
+ *   |                               | stream bytes u64,             |
+ *   |                               | condition bytes u64, zero     |
  *   +-------------------------------+-------------------------------+
  *
  * The crc32 covers the header with the crc field itself taken as zero.
@@ -62,6 +64,7 @@ const SOURCE_BYTES_AT = 168;
 const POLICY_BYTES_AT = 176;
 const REVIEW_BYTES_AT = 184;
 const STREAM_BYTES_AT = 192;
+const CONDITION_BYTES_AT = 200;
 const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -85,14 +88,15 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly sourceBytes: number;
   readonly reviewBytes: number;
   readonly streamBytes: number;
+  readonly conditionBytes: number;
 }
 
-/** Bytes of the body: table, guard, key events, policies, sources, reviews, progress. */
+/** Bytes of the body: table, guard, key events, policies, sources, reviews, progress, conditions. */
 export function computeSnapshotBodyBytes(header: SnapshotHeader): number {
   const { tableBytes, guardBytes, keyEventBytes, policyBytes } = header;
-  const { sourceBytes, reviewBytes, streamBytes } = header;
+  const { sourceBytes, reviewBytes, streamBytes, conditionBytes } = header;
   const known = tableBytes + guardBytes + keyEventBytes + policyBytes;
-  return known + sourceBytes + reviewBytes + streamBytes;
+  return known + sourceBytes + reviewBytes + streamBytes + conditionBytes;
 }
 
 /** The header of a body with this sha256. */
@@ -111,6 +115,7 @@ export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Arra
   writeUint64(bytes, POLICY_BYTES_AT, header.policyBytes);
   writeUint64(bytes, REVIEW_BYTES_AT, header.reviewBytes);
   writeUint64(bytes, STREAM_BYTES_AT, header.streamBytes);
+  writeUint64(bytes, CONDITION_BYTES_AT, header.conditionBytes);
   writeUint64(bytes, OUTCOMES_AT, header.outcomes);
   bytes.set(header.chain, CHAIN_AT);
   bytes.set(bodyHash, BODY_HASH_AT);
@@ -141,6 +146,7 @@ export function decodeSnapshotHeader(
     sourceBytes: readUint64(header, SOURCE_BYTES_AT),
     reviewBytes: readUint64(header, REVIEW_BYTES_AT),
     streamBytes: readUint64(header, STREAM_BYTES_AT),
+    conditionBytes: readUint64(header, CONDITION_BYTES_AT),
     policyBytes: readUint64(header, POLICY_BYTES_AT),
     outcomes: readUint64(header, OUTCOMES_AT),
     chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),

@@ -116,8 +116,8 @@ export class SnapshotScheduler {
 
   #computeBytesNeeded(): number {
     const { image, guard, point } = this.#options;
-    const { keyEvents, policies, sources, reviews, stream } = point();
-    const payloads = [...keyEvents, ...policies, ...reviews];
+    const { keyEvents, policies, sources, reviews, conditions, stream } = point();
+    const payloads = [...keyEvents, ...policies, ...reviews, ...conditions];
     const rest = encodePayloads(payloads).byteLength + encodePlaces(sources).byteLength;
     return image().countBytes() + guard.byteCount + rest + stream.byteLength;
   }
@@ -175,6 +175,7 @@ export class SnapshotScheduler {
       sourceBytes: add(encodePlaces(rest.sources)),
       reviewBytes: add(encodePayloads([...rest.reviews])),
       streamBytes: add(rest.stream),
+      conditionBytes: add(encodePayloads([...rest.conditions])),
     };
     this.#outcomesSaved = outcomes;
     port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);

@@ -1,6 +1,7 @@
 // Records of other nodes, told to the parts of this process that keep it in memory. Events
 // that come before a part is open wait for it.
 import { decodePolicyEvent } from "../../policy/policy-book.ts";
+import { type ConditionEvent, decodeConditionEvent } from "../../contract/conditions/events.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
@@ -15,6 +16,7 @@ export interface RemoteEventHandlers {
   /** A change of the live weights, and its position. */
   weights(payload: Uint8Array, lsn: number): void;
   policy(event: PolicyEvent): void;
+  condition(event: ConditionEvent): void;
   review(event: ReviewEvent): void;
   /** An event of reporters' keys or of namespaces. */
   registry(payload: Uint8Array): void;
@@ -55,6 +57,7 @@ export class RemoteEventRouter {
       if (kind === FRAME_KINDS.access) learners.access(parseStoredKey(payload));
       else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);
       else if (kind === FRAME_KINDS.policy) learners.policy(decodePolicyEvent(payload));
+      else if (kind === FRAME_KINDS.condition) learners.condition(decodeConditionEvent(payload));
       else if (kind === FRAME_KINDS.reviewEvent) {
         learners.review(JSON.parse(Buffer.from(payload).toString()) as ReviewEvent);
       } else if (kind === FRAME_KINDS.key || kind === FRAME_KINDS.namespace) {

@@ -278,7 +278,8 @@ export const JOURNAL_VIEWS: Readonly<Record<string, ViewDefinition>> = {
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
           "bureau_key.rotated, bureau_key.replaced, access.denied, policy.set, policy.backtested, " +
-          "review.claimed, review.decided, review.disputed, journal.damaged, journal.mended, " +
+          "review.claimed, review.decided, review.disputed, condition.set, condition.lifted, stop.set, " +
+          "stop.lifted, journal.damaged, journal.mended, " +
           "store.lagging, finding.raised, stream.message_ignored",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],

@@ -1,6 +1,8 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
+import type { StoredCondition } from "../../contract/conditions/book.ts";
+import type { ConditionEvent } from "../../contract/conditions/events.ts";
 import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/reviews/events.ts";
@@ -35,6 +37,8 @@ export interface HttpThreadData {
   readonly adminKey: string | undefined;
   /** Journal payloads of the policies so far, in order. */
   readonly policies: readonly Uint8Array[];
+  /** Conditions and stops that stand. */
+  readonly conditions: readonly StoredCondition[];
   /** What people have decided so far. */
   readonly reviews: readonly ReviewRuling[];
   readonly adapter: HttpAdapterName;
@@ -82,6 +86,7 @@ export type MessageToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
+  | { readonly kind: "condition"; readonly event: ConditionEvent }
   | { readonly kind: "registry"; readonly event: RegistryEvent }
   | { readonly kind: "review"; readonly news: ReviewUpdate }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }

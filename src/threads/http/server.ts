@@ -16,6 +16,7 @@ import {
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { foldKeyRegistry, type KeyRegistry } from "../../bureau/reporters/key-registry.ts";
+import { ConditionBook } from "../../contract/conditions/book.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../bureau/open.ts";
@@ -102,6 +103,7 @@ class HttpThreadServer {
   readonly #calls = new PendingCalls();
   readonly #keyring: SyncedKeyring;
   readonly #policies: PolicyBook;
+  readonly #conditions: ConditionBook;
   readonly #registry: KeyRegistry;
   readonly #engine;
   readonly #ledger;
@@ -120,6 +122,7 @@ class HttpThreadServer {
     this.#port = port;
     this.#data = data;
     this.#policies = new PolicyBook(data.policies);
+    this.#conditions = new ConditionBook(data.conditions);
     this.#registry = foldKeyRegistry(data.keyEvents);
     this.#clock = clock;
     const take = (message: MessageToHttpThread) => this.#take(message);
@@ -155,6 +158,7 @@ class HttpThreadServer {
     if (message.kind === "answer") this.#calls.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.applyStoredKey(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
+    else if (message.kind === "condition") this.#conditions.apply(message.event);
     else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "registry") this.#registry.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
@@ -234,6 +238,7 @@ class HttpThreadServer {
         isReservedEnabled: this.#data.isReservedEnabled,
       },
       policies: this.#policies,
+      conditions: this.#conditions,
       registry: this.#registry,
       assessments: this.#assessments,
       decisions: this.#decisions,

@@ -4,6 +4,7 @@
 import { type MessagePort, Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
+import type { ConditionEvent } from "../../contract/conditions/events.ts";
 import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate } from "../../contract/reviews/events.ts";
@@ -96,6 +97,11 @@ export class HttpThreads {
   /** Sends a tenant's policy: every later request to a thread is judged by it. */
   sendPolicy(event: PolicyEvent): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "policy", event });
+  }
+
+  /** Sends a change of conditions or stops: every later request to a thread is judged by it. */
+  sendCondition(event: ConditionEvent): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "condition", event });
   }
 
   /** Sends a change of reporters' keys or owners: every later report to a thread is judged by it. */

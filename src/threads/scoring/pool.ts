@@ -9,11 +9,14 @@ import {
   type ReviewUpdate,
   buildReviewSubject,
 } from "../../contract/reviews/events.ts";
+import { ConditionBook } from "../../contract/conditions/book.ts";
+import type { ConditionEvent } from "../../contract/conditions/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import { FIRST_POOL_READER_SLOT } from "./modes.ts";
 import type { ScoringMode } from "./modes.ts";
 import type {
+  ScoringConditions,
   ScoringPolicies,
   ScoringReply,
   ScoringReviews,
@@ -35,6 +38,8 @@ export interface ScoringPool extends BatchScorer {
   rebind(memory: WebAssembly.Memory): void;
   /** Every batch sent from now on is judged by this policy of its tenant. */
   sendPolicy(event: PolicyEvent): void;
+  /** Every batch sent from now on is judged by this as well. */
+  sendCondition(event: ConditionEvent): void;
   /** Every batch sent from now on is judged by this. */
   sendReview(news: ReviewUpdate): void;
   /** Batches that wait for a thread. */
@@ -59,14 +64,24 @@ export function openScoringPool(
   const score = (task: ScoringTask) => scoreOnPool(pool, { assessments, onAsked }, task);
   let table: ScoringTable | undefined;
   let policies: ScoringPolicies | undefined;
+  let conditions: ScoringConditions | undefined;
+  let hasNewConditions = false;
   let reviews: ScoringReviews | undefined;
+  const book = new ConditionBook(shared.conditions);
   const changed = new Map<string, PolicyEvent>();
   const decided = new Map<string, ReviewUpdate>();
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score(task) {
-      const isUnchanged = table === undefined && policies === undefined && reviews === undefined;
-      return score(isUnchanged ? task : { ...task, table, policies, reviews });
+      // Only now: a thousand conditions may be set at once.
+      if (hasNewConditions) {
+        const json = shareJson([...book.listStored()]);
+        conditions = { json, generation: (conditions?.generation ?? 0) + 1 };
+        hasNewConditions = false;
+      }
+      const changes = { table, policies, conditions, reviews };
+      const isUnchanged = Object.values(changes).every((each) => each === undefined);
+      return score(isUnchanged ? task : { ...task, ...changes });
     },
     // With the tasks, not by other threads: those would take a second to start, and batches with a
     // deadline wait for them.
@@ -79,6 +94,10 @@ export function openScoringPool(
       changed.set(event.tenant, event);
       const json = shareJson([...changed.values()]);
       policies = { json, generation: (policies?.generation ?? 0) + 1 };
+    },
+    sendCondition(event) {
+      book.apply(event);
+      hasNewConditions = true;
     },
     sendReview(news) {
       decided.set("ruling" in news ? buildReviewSubject(news.ruling) : news.tenant, news);

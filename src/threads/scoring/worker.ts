@@ -2,6 +2,7 @@
 // agent table. Never handles outcomes.
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
+import { ConditionBook, type StoredCondition } from "../../contract/conditions/book.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../bureau/open.ts";
@@ -30,6 +31,8 @@ export interface ScoringWorkerData {
   isReservedEnabled: boolean;
   /** Journal payloads of the policies at the start, in order. */
   policies: readonly Uint8Array[];
+  /** Conditions and stops that stand at the start. */
+  conditions: readonly StoredCondition[];
   /** What people had decided on agents that are held back at the start. */
   reviews: readonly ReviewRuling[];
   /** One ring of the decision log for each thread. */
@@ -53,6 +56,13 @@ export interface ScoringPolicies {
   readonly generation: number;
 }
 
+/** Conditions and stops; come with every task since the first change. */
+export interface ScoringConditions {
+  /** JSON of all that stand. */
+  readonly json: SharedArrayBuffer;
+  readonly generation: number;
+}
+
 /** News of reviews since the start; come with every task from then on. */
 export interface ScoringReviews {
   /** JSON of the newest of each subject. */
@@ -63,6 +73,7 @@ export interface ScoringReviews {
 export type ScoringTask = VerifyBatchTask & {
   readonly table?: ScoringTable | undefined;
   readonly policies?: ScoringPolicies | undefined;
+  readonly conditions?: ScoringConditions | undefined;
   readonly reviews?: ScoringReviews | undefined;
 };
 
@@ -96,6 +107,9 @@ const engine = openEngineReader(memory, slot);
 /** Generation of the table in use; 0 for the one the thread was started with. */
 let generation = 0;
 const book = new PolicyBook(started.policies);
+let conditions = new ConditionBook(started.conditions);
+/** Generation of the conditions in use; 0 for those that the thread was started with. */
+let conditionGeneration = 0;
 /** Generation of the policies in use; 0 for those that the thread was started with. */
 let policyGeneration = 0;
 /** Left by the batch in progress: this thread has no way to the ledger, so they go with the reply. */
@@ -120,6 +134,11 @@ const bureau = openBureau({
     isReservedEnabled,
   },
   policies: book,
+  // The book is replaced as a whole.
+  conditions: {
+    findInForce: (tenant, agent, nowMs) => conditions.findInForce(tenant, agent, nowMs),
+    findPast: () => undefined,
+  },
   assessments: { enqueue: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS, budget: decisionBudget }),
   reviews,
@@ -137,6 +156,11 @@ export default async function runScoringTask(task: ScoringTask): Promise<Scoring
     const json = Buffer.from(new Uint8Array(task.policies.json)).toString();
     for (const event of JSON.parse(json) as PolicyEvent[]) book.apply(event);
     policyGeneration = task.policies.generation;
+  }
+  if (task.conditions !== undefined && task.conditions.generation !== conditionGeneration) {
+    const json = Buffer.from(new Uint8Array(task.conditions.json)).toString();
+    conditions = new ConditionBook(JSON.parse(json) as StoredCondition[]);
+    conditionGeneration = task.conditions.generation;
   }
   if (task.reviews !== undefined && task.reviews.generation !== reviewGeneration) {
     const json = Buffer.from(new Uint8Array(task.reviews.json)).toString();

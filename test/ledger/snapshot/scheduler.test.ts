@@ -62,6 +62,7 @@ test("every part of the state is read back as it was copied", async () => {
     policies: [Buffer.from("policy"), Buffer.from("another")],
     sources: [{ segment: 1, offset: 128 }],
     reviews: [Buffer.from("a review"), Buffer.from("and one more")],
+    conditions: [Buffer.from("a condition")],
     stream: Buffer.from("progress"),
   };
   const events: string[] = [];

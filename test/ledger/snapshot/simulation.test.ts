@@ -87,6 +87,7 @@ function save(files: SimulatedFiles, { core, table }: Opened): number {
     sourceBytes: places.byteLength,
     reviewBytes: 0,
     streamBytes: 0,
+    conditionBytes: 0,
   };
   const body = Buffer.concat([table.memory, guard, events, rules, places]);
   writeSnapshot(files, "/s", { header, body });

@@ -22,6 +22,8 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "analytics:read": "ask in SQL, read lists and exports",
   "metrics:read": "read metrics",
   "reviews:decide": "decide reviews",
+  "conditions:restrict": "suspend and watch agents, stop the fleet",
+  "conditions:clear": "clear agents",
   admin: "everything, keys too",
 };
 export const SCOPES = Object.keys(SCOPE_WORDS) as Scope[];
