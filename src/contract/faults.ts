@@ -46,6 +46,7 @@ export const FAULTS = {
   api_key_revoked: { status: 409, title: "the API key is revoked" },
   not_in_cluster: { status: 409, title: "not possible while the node is in a cluster" },
   api_key_overlaps: { status: 409, title: "too many secrets of the API key still work" },
+  change_position_gone: { status: 410, title: "the position in the change feed is gone" },
   length_required: { status: 411, title: "Content-Length is required" },
   body_too_large: { status: 413, title: "body is too large" },
   unsupported_media_type: { status: 415, title: "media type is not supported" },

@@ -19,6 +19,7 @@ import type { RefusalCollector } from "./access/refusals.ts";
 import type { BodyStream } from "./server/port.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { KaizenReportLinks, SharedReportLinks } from "./access/report-links.ts";
+import type { ChangeFollowers } from "./changes/followers.ts";
 import type { Console } from "./console/console.ts";
 import type { MetricValues } from "./metrics/metric-values.ts";
 import type { SeriesBuffer } from "./metrics/series.ts";
@@ -153,12 +154,15 @@ export interface HttpDependencies {
   webhooks?: Webhooks;
   /** Where people look; without it its paths answer `not_found`. */
   console?: Console;
+  /** Followers of changes on this thread; without them their route answers `not_found`. */
+  changes?: ChangeFollowers;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }
 
 /** Services that a process may run without, and the detail of the 404 that their routes then answer. */
 export const MISSING_SERVICE_DETAILS = {
+  changes: "this service has no change feed",
   backtests: "this service makes no back-tests",
   conditions: "this service keeps no conditions",
   console: "no route has this path",

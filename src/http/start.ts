@@ -63,6 +63,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const drain = () => {
     application.isDraining = true;
     relayed.isDraining = true;
+    options.changes?.endAll();
   };
   const withdraw = () => {
     drain();

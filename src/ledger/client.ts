@@ -75,6 +75,8 @@ export class LedgerClient implements OpenLedger {
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
   readonly #onRemote: NonNullable<LedgerOptions["onRemote"]>;
+  readonly #onAnnounced: LedgerOptions["onAnnounced"];
+  readonly #onConfigInstalled: LedgerOptions["onConfigInstalled"];
   readonly #clock: () => number;
   readonly journal: DamageWatch;
   readonly figures: LedgerMetrics;
@@ -121,6 +123,8 @@ export class LedgerClient implements OpenLedger {
     this.#onTable = options.onTable ?? (() => undefined);
     this.#log = options.log ?? (() => undefined);
     this.#onRemote = options.onRemote ?? (() => undefined);
+    this.#onAnnounced = options.onAnnounced;
+    this.#onConfigInstalled = options.onConfigInstalled;
     const { appendAudit: append } = this;
     const log = this.#log;
     this.journal = new DamageWatch({ log, append, clock: options.clock });
@@ -263,15 +267,21 @@ export class LedgerClient implements OpenLedger {
 
   #receive(message: FromLedger): void {
     if (message.kind === "receipts") this.#applyReceipts(message);
-    else if (message.kind === "installed") this.#pendingInstalls.settleOldest(message.refusal);
+    else if (message.kind === "installed") this.#settleInstall(message.refusal);
     else if (message.kind === "rekeyed") this.#pendingRotations.settleOldest(message.refusal);
     else if (message.kind === "table") this.#onTable(message.engineMemory);
     else if (message.kind === "health") this.#applyDiskStatus(message);
     else if (message.kind === "admission") this.admission = message;
     else if (message.kind === "remote") this.#dispatchRemoteEvents(message.events);
+    else if (message.kind === "announced") this.#onAnnounced?.(message.records, message.lsn);
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.applyScrub(message);
     else if (message.kind === "failed") this.#markDead(message.exitCode, message.why);
+  }
+
+  #settleInstall(refusal: string | undefined): void {
+    this.#pendingInstalls.settleOldest(refusal);
+    if (refusal === undefined) this.#onConfigInstalled?.();
   }
 
   #applyDiskStatus({ isHealthy, space }: DiskStatus): void {

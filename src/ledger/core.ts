@@ -13,6 +13,7 @@ import type { FramePlace } from "../journal/places.ts";
 import { JournalReader } from "../journal/reader.ts";
 import { type KnownDurablePosition, recoverJournal } from "../journal/recovery.ts";
 import { type FrameRun, JournalWriter } from "../journal/writer.ts";
+import type { AnnouncedRecord } from "./messages.ts";
 import { LedgerState } from "./state.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
 import { type AppliedMessages, OrderedApplier } from "./ordered/apply.ts";
@@ -72,6 +73,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   newcomersPerHour?: NewcomersPerHour | undefined;
   /** Counts what becomes durable. */
   figures?: LedgerMetrics | undefined;
+  /** Kinds of records that `takeAnnounced` returns; none when left out. */
+  announcedKinds?: readonly number[] | undefined;
 }
 
 export class LedgerCore {
@@ -107,6 +110,7 @@ export class LedgerCore {
       ? 0
       : Math.min(nowMs, readNewestSegmentStartMs(files, directory) ?? nowMs);
     this.#state = new LedgerState(options, guardMs, options.replayEntriesMax);
+    this.#state.announcedKinds = new Set(options.announcedKinds);
     if (start !== undefined) this.#state.restoreFromSnapshot(start);
     const recovery = recoverJournal(
       files,
@@ -139,6 +143,11 @@ export class LedgerCore {
 
   get lsn(): number {
     return this.#journal.lsn;
+  }
+
+  /** Records of the announced kinds that became durable since the last call, in order. */
+  takeAnnounced(): AnnouncedRecord[] {
+    return this.#state.takeAnnounced();
   }
 
   get syncCount(): number {

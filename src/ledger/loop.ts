@@ -22,6 +22,9 @@ import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 /** Records of a re-fold between two looks at the port: some milliseconds. */
 const REFOLD_SLICE_RECORDS = 2000;
 
+/** Between two announcements of the durable position alone, ms. */
+const ANNOUNCE_INTERVAL_MS = 1000;
+
 export interface LedgerLoopOptions {
   port: MessagePort;
   core: LedgerCore;
@@ -41,6 +44,8 @@ export interface LedgerLoopOptions {
   beforeAnnounce?: () => void;
   /** Called after every sync, with the durable position and the time of the batch. */
   synced?: (lsn: number, nowMs: number) => void;
+  /** Whether announced records are sent to the owner. */
+  isAnnouncing?: boolean;
   /** Called between two batches, with the time of the last one. */
   betweenBatches?: (nowMs: number) => void;
   /** The ordered log of a cluster; left out: appends are committed as they come. */
@@ -66,6 +71,7 @@ class LedgerLoop {
   readonly #orderedFeed: OrderedFeed | undefined;
   #isOver = false;
   #isRefolding = false;
+  #announcedMs = 0;
 
   constructor(options: LedgerLoopOptions) {
     this.#options = options;
@@ -199,6 +205,16 @@ class LedgerLoop {
     const { core } = this.#options;
     this.announceDurablePosition();
     this.#options.synced?.(core.lsn, nowMs);
+    if (this.#options.isAnnouncing === true) this.#announceRecords(nowMs);
+  }
+
+  #announceRecords(nowMs: number): void {
+    const { core } = this.#options;
+    const records = core.takeAnnounced();
+    const elapsedMs = nowMs - this.#announcedMs;
+    if (records.length === 0 && elapsedMs >= 0 && elapsedMs < ANNOUNCE_INTERVAL_MS) return;
+    this.#announcedMs = nowMs;
+    this.#ports.sendToOwner({ kind: "announced", records, lsn: core.lsn });
   }
 
   #runBetweenBatches(nowMs: number): void {

@@ -31,6 +31,8 @@ export interface LedgerThreadData extends Pick<
   scrubEveryMs?: number | undefined;
   /** Memory of LedgerFigures. */
   figures: SharedArrayBuffer;
+  /** Kinds of records that are announced as they become durable; none when left out. */
+  announcedKinds?: readonly number[] | undefined;
   /** The ordered log of a cluster; left out: this process is the whole bureau. */
   stream?: StreamThreadLink | undefined;
 }
@@ -90,6 +92,7 @@ export type FromLedger =
   | AdmissionMessage
   | LogEventMessage
   | RemoteEventsMessage
+  | AnnouncementMessage
   | ScrubMessage
   | FailedMessage;
 
@@ -180,6 +183,27 @@ export interface LogEventMessage {
 export interface RemoteEventsMessage {
   kind: "remote";
   events: readonly RemoteEvent[];
+}
+
+/** A durable record of one of the announced kinds. */
+export interface AnnouncedRecord {
+  /** One of FRAME_KINDS. */
+  readonly kind: number;
+  readonly lsn: number;
+  /** Epoch ms. */
+  readonly timeMs: number;
+  readonly payload: Uint8Array;
+}
+
+/**
+ * Records that are durable and folded into the table: sent after the sync and before its receipts and
+ * remote events. Also sent without records, at most once a second, so that the position advances.
+ */
+export interface AnnouncementMessage {
+  kind: "announced";
+  records: readonly AnnouncedRecord[];
+  /** The durable position: all announced records up to it have been sent. */
+  lsn: number;
 }
 
 /** Progress of a scrub of sealed segments: sent at each damage, and at the end. */

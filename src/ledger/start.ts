@@ -21,6 +21,7 @@ import type {
   UsageLog,
 } from "./ledger.ts";
 import type {
+  AnnouncedRecord,
   FailedMessage,
   FromLedger,
   LedgerThreadData,
@@ -33,6 +34,7 @@ import type { RemoteEvent } from "./ordered/apply.ts";
 export interface LedgerOptions extends Partial<
   Pick<
     LedgerThreadData,
+    | "announcedKinds"
     | "newcomersPerHour"
     | "reserveBytes"
     | "scrubEveryMs"
@@ -61,6 +63,10 @@ export interface LedgerOptions extends Partial<
   log?: (event: string, detail: string) => void;
   /** Called with what other nodes of the cluster have put on record, in order. */
   onRemote?: ((events: readonly RemoteEvent[]) => void) | undefined;
+  /** Called with durable records of `announcedKinds`, in order, and the position announced so far. */
+  onAnnounced?: ((records: readonly AnnouncedRecord[], lsn: number) => void) | undefined;
+  /** Called when every thread reads another config. */
+  onConfigInstalled?: (() => void) | undefined;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
 }
@@ -171,6 +177,7 @@ export function startLedgerThread(
     scrubEveryMs: options.scrubEveryMs,
     snapshotPace: options.snapshotPace,
     figures: figures.memory,
+    announcedKinds: options.announcedKinds,
     stream: options.stream,
   };
   const { engineMemory, engineSettings, storePort, stream } = options;

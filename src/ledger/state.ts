@@ -16,6 +16,7 @@ import {
   readFrameTimeUs,
 } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
+import type { AnnouncedRecord } from "./messages.ts";
 import { readOutcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { isRegistryKind } from "../journal/revoked-agents.ts";
@@ -25,6 +26,8 @@ import { StreamProgress } from "./ordered/progress.ts";
 import { listGuardedIdentities, type PendingRecord, readRecordIdBytes } from "./replay-guard.ts";
 import type { LoadedSnapshot } from "./snapshot/files.ts";
 import { type FoldTarget, TableFold } from "./table-fold.ts";
+
+const NO_RECORDS: AnnouncedRecord[] = [];
 
 export class LedgerState {
   readonly guard: ReplayTable;
@@ -44,6 +47,9 @@ export class LedgerState {
   replayedOutcomes = 0;
   /** The fold is no longer valid: see `Refold`. */
   isRefoldDue = false;
+  /** Kinds of records that are announced when they become durable; none unless set. */
+  announcedKinds: ReadonlySet<number> = new Set();
+  #announced: AnnouncedRecord[] = [];
   readonly #fold: TableFold;
   readonly #rememberFromMs: number;
   #reviews = new ReviewBook();
@@ -120,6 +126,15 @@ export class LedgerState {
       }
     }
     this.#applyFrame(bytes, at, place);
+    const kind = readFrameKind(bytes, at);
+    if (!this.announcedKinds.has(kind)) return;
+    const timeMs = readFrameTimeUs(bytes, at) / 1000;
+    this.#announced.push({ kind, lsn, timeMs, payload: copyFramePayload(bytes, at) });
+  }
+
+  /** Records of the announced kinds that became durable since the last call, in order. */
+  takeAnnounced(): AnnouncedRecord[] {
+    return this.#announced.length === 0 ? NO_RECORDS : this.#announced.splice(0);
   }
 
   /** The mark of a message of the ordered log, which has just become durable. */

@@ -6,10 +6,15 @@ import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { ChangeNews } from "../http/changes/log.ts";
+import { ChangeFeed } from "./changes/feed.ts";
+import { buildPolicyEffect, buildReviewEffect } from "./changes/records.ts";
 import type { Listeners } from "./listeners.ts";
 
 export class ChangeBroadcaster {
   scorer: ScoringPool | undefined;
+  /** Announces a change once the threads have been sent what it changes. */
+  readonly feed = new ChangeFeed();
   #listeners: Listeners | undefined;
   /** Changes made while the listeners open: the first thread may serve before the last is up. */
   #missed: ((listeners: Listeners) => void)[] = [];
@@ -35,12 +40,14 @@ export class ChangeBroadcaster {
   sendPolicy(event: PolicyEvent): void {
     this.scorer?.sendPolicy(event);
     this.#send((listeners) => listeners.sendPolicy(event));
+    this.feed.confirmEffect(buildPolicyEffect(event));
   }
 
   /** A person has decided on a review: no later request is judged as before. */
   sendReview(news: ReviewUpdate): void {
     this.scorer?.sendReview(news);
     this.#send((listeners) => listeners.sendReview(news));
+    if ("ruling" in news) this.feed.confirmEffect(buildReviewEffect(news.ruling));
   }
 
   /** A condition or a stop was set or lifted: no later request is judged as before. */
@@ -52,6 +59,11 @@ export class ChangeBroadcaster {
   /** A reporter's key or a namespace's owner has changed: no later report is judged as before. */
   sendRegistryEvent(event: RegistryEvent): void {
     this.#send((listeners) => listeners.sendRegistryEvent(event));
+  }
+
+  /** Changes for the followers of the other threads. */
+  sendChanges(news: ChangeNews): void {
+    this.#send((listeners) => listeners.sendChanges(news));
   }
 
   #send(send: (listeners: Listeners) => void): void {

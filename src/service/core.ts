@@ -21,6 +21,7 @@ import type { OpenVault } from "./vault.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
 import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
+import type { LedgerOptions } from "../ledger/start.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import { computeSnapshotPace } from "../ledger/snapshot/scheduler.ts";
@@ -76,6 +77,10 @@ export interface ServiceCoreOptions {
   readonly stream?: StreamThreadLink | undefined;
   /** Called with what other nodes of the cluster have put on record. */
   readonly onRemote?: (events: readonly RemoteEvent[]) => void;
+  /** Kinds of records to announce, and what receives them. */
+  readonly announcedKinds?: readonly number[];
+  readonly onAnnounced?: LedgerOptions["onAnnounced"];
+  readonly onConfigInstalled?: LedgerOptions["onConfigInstalled"];
   readonly decisions?: DecisionLog;
   /** Outcomes between two snapshots of the agent table; the ledger's default when left out. */
   readonly snapshotOutcomes?: number;
@@ -124,6 +129,9 @@ export async function openServiceCore(options: ServiceCoreOptions): Promise<Serv
     storePort: options.storePort,
     stream: options.stream,
     onRemote: options.onRemote,
+    announcedKinds: options.announcedKinds,
+    onAnnounced: options.onAnnounced,
+    onConfigInstalled: options.onConfigInstalled,
     snapshotPace:
       options.snapshotOutcomes === undefined
         ? undefined

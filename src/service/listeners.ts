@@ -23,6 +23,7 @@ import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { computeThreadLimits } from "./connection-limits.ts";
 import { listStandingConditions, type ServiceCore } from "./core.ts";
+import type { ChangeNews } from "../http/changes/log.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
 import { buildListenUrl } from "./identity.ts";
@@ -73,6 +74,8 @@ export interface Listeners {
   sendCondition(event: ConditionEvent): void;
   /** Passes on a change of a reporter's key or a namespace's owner. */
   sendRegistryEvent(event: RegistryEvent): void;
+  /** Passes on changes for followers. */
+  sendChanges(news: ChangeNews): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
   /** `/readyz` answers 503 and each reply ends its connection; everything is still served. */
@@ -193,6 +196,7 @@ async function openSingleThreadListeners(
     sendCondition: () => undefined,
     sendReview: () => undefined,
     sendRegistryEvent: () => undefined,
+    sendChanges: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
     pulses: () => Promise.resolve([server.pulse()]),
@@ -249,6 +253,7 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
     sendCondition: (event) => threads.sendCondition(event),
     sendReview: (news) => threads.sendReview(news),
     sendRegistryEvent: (event) => threads.sendRegistryEvent(event),
+    sendChanges: (news) => threads.sendChanges(news),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
     pulses: async () => [server.pulse(), ...(await threads.pulses())],

@@ -35,6 +35,8 @@ import { type Metering, openMetering } from "./usage/metering.ts";
 import { openRequestWatch, type RequestWatchParts } from "./watch/sink.ts";
 import { deriveSecret } from "../journal/signing-key.ts";
 import { openSigningKeys } from "./signing-keys.ts";
+import type { ChangeFollowers } from "../http/changes/followers.ts";
+import { openChanges } from "./changes/open.ts";
 import { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { buildServiceUrl, readPackageVersion } from "./identity.ts";
@@ -113,13 +115,14 @@ async function openService(
   const sample = isSampleDue ? beginSample(ground, closers) : Promise.resolve(0);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
+  const changes = openChanges(config, log, ground, subscribers, closers);
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   watchFindings(ground, log, closers);
-  const opened = { scorer, reporting, webhooks, ...openCounters(ground, heaps, closers) };
+  const opened = { scorer, reporting, webhooks, changes, ...openCounters(ground, heaps, closers) };
   const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
   const sampleCount = await sample;
   const dependencies = buildHttpDependencies(config, log, parts);
@@ -298,6 +301,7 @@ interface ServiceParts extends ServiceStorage, LearningServices, Metering, Reque
   scorer: ScoringPool | undefined;
   reporting: ReporterServices;
   webhooks: WebhookThreadClient;
+  changes: ChangeFollowers;
   signedCounter: SignedCounter;
   memory: MemorySampler;
 }
@@ -322,6 +326,7 @@ function buildHttpDependencies(
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
     webhooks: parts.webhooks,
+    changes: parts.changes,
     console: new Console(config.console, { keyring, clock: parts.clock.now, randomBytes }),
     signingKeys,
     sharedReports: new SharedReportLinks({

@@ -102,6 +102,7 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
       storePort,
       ...table,
       stream: data.stream,
+      isAnnouncing: data.announcedKinds !== undefined,
       beforeAnnounce: () => shares?.flush(),
       synced,
       betweenBatches,
@@ -177,6 +178,7 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
       room: table,
       newcomersPerHour: data.newcomersPerHour,
       figures,
+      announcedKinds: data.announcedKinds,
       start: snapshot,
       known,
     });

@@ -17,6 +17,9 @@ export const QUERY_MEDIA_TYPES = {
 } as const;
 export type AcceptedQueryFormat = keyof typeof QUERY_MEDIA_TYPES;
 
+/** Types of an answer of the change feed; of those that a wildcard stands for the first. */
+const FEED_MEDIA_TYPES = { ...MEDIA_TYPES, events: "text/event-stream" } as const;
+
 /** Pages for people: of the routes that have one. */
 export const HTML_MEDIA_TYPE = "text/html";
 
@@ -86,6 +89,14 @@ export function negotiateReplyFormat(accept: string | undefined): WireFormat {
 export function negotiateQueryFormat(accept: string | undefined): AcceptedQueryFormat {
   if (wantsNdjson(accept)) return "ndjson";
   return accept === undefined ? "json" : selectFormat(accept, QUERY_MEDIA_TYPES);
+}
+
+/**
+ * The same for the change feed.
+ * @throws ServiceFault `not_acceptable`, with the types that there are.
+ */
+export function negotiateFeedFormat(accept: string | undefined): keyof typeof FEED_MEDIA_TYPES {
+  return accept === undefined ? "json" : selectFormat(accept, FEED_MEDIA_TYPES);
 }
 
 function selectFormat<Format extends string>(

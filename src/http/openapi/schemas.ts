@@ -4,6 +4,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import * as agents from "../../contract/schemas/agents.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
+import * as changes from "../../contract/schemas/changes.ts";
 import * as segments from "../../contract/schemas/cluster/segments.ts";
 import * as cluster from "../../contract/schemas/cluster/state.ts";
 import * as conditions from "../../contract/schemas/conditions.ts";
@@ -32,6 +33,7 @@ const SCHEMA_MODULES = [
   agents,
   authzen,
   backtest,
+  changes,
   cluster,
   segments,
   conditions,

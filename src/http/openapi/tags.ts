@@ -12,7 +12,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Scores",
     description: "Verdicts, scores and reasons: the paid reads.",
-    paths: ["/v1/trust/", "/v1/check", "/v1/handshake", "/v1/agents"],
+    paths: ["/v1/trust/", "/v1/check", "/v1/handshake", "/v1/agents", "/v1/changes"],
   },
   {
     name: "Gateways",

@@ -4,6 +4,7 @@ import { ADMIN_ROUTES } from "./admin.ts";
 import { AGENT_ROUTES } from "./agents.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES, POLICY_ROUTES } from "./policy.ts";
+import { CHANGE_ROUTES } from "./changes.ts";
 import { CLUSTER_ROUTES } from "./cluster.ts";
 import { CONDITION_ROUTES } from "./conditions.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
@@ -28,6 +29,7 @@ import { WEBHOOK_ROUTES } from "./webhooks.ts";
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
   ...AGENT_ROUTES,
+  ...CHANGE_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,

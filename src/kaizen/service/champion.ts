@@ -246,7 +246,9 @@ export class Champion {
    */
   async #make(config: ScoringConfig, next: KaizenState, isKnown: boolean): Promise<boolean> {
     if (this.#shared === undefined) {
-      if (!isKnown) await this.#ledger.appendConfig(Buffer.from(formatCanonicalJson(config)));
+      const recorded = this.#ledger.appendConfig(Buffer.from(formatCanonicalJson(config)));
+      // A known config is recorded for the change feed alone: a rollback works without the journal.
+      await (isKnown ? recorded.catch(() => undefined) : recorded);
       await this.#commit(next);
       return true;
     }

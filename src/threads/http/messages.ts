@@ -6,6 +6,7 @@ import type { ConditionEvent } from "../../contract/conditions/events.ts";
 import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/reviews/events.ts";
+import type { ChangeNews } from "../../http/changes/log.ts";
 import type { SharedLag } from "../../http/access/lag-guard.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
@@ -89,6 +90,7 @@ export type MessageToHttpThread =
   | { readonly kind: "condition"; readonly event: ConditionEvent }
   | { readonly kind: "registry"; readonly event: RegistryEvent }
   | { readonly kind: "review"; readonly news: ReviewUpdate }
+  | { readonly kind: "changes"; readonly news: ChangeNews }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "pulse"; readonly id: number }

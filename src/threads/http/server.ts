@@ -30,6 +30,8 @@ import { QuotaGuard } from "../../http/access/quotas.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
+import { ChangeFollowers } from "../../http/changes/followers.ts";
+import { CHANGE_ROUTES } from "../../http/routes/changes.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
 import { OPENAPI_ROUTES } from "../../http/routes/openapi.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
@@ -52,6 +54,7 @@ import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts"
 const LOCAL_ROUTES: ReadonlySet<Route> = new Set([
   LIVENESS_ROUTE,
   ...SCORE_ROUTES,
+  ...CHANGE_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
   ...OPENAPI_ROUTES,
@@ -102,6 +105,7 @@ class HttpThreadServer {
   readonly #clock: () => number;
   readonly #calls = new PendingCalls();
   readonly #keyring: SyncedKeyring;
+  readonly #changes: ChangeFollowers;
   readonly #policies: PolicyBook;
   readonly #conditions: ConditionBook;
   readonly #registry: KeyRegistry;
@@ -128,6 +132,7 @@ class HttpThreadServer {
     const take = (message: MessageToHttpThread) => this.#take(message);
     const listener = new PendingMessageReceiver<MessageToHttpThread>(data.doorbell, port, take);
     this.#keyring = new SyncedKeyring(data, clock, () => listener.follow());
+    this.#changes = new ChangeFollowers((id) => this.#keyring.findValidPrincipal(id) !== undefined);
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = connectToLedger(data.ledger, data.engineMemory, clock);
@@ -161,6 +166,7 @@ class HttpThreadServer {
     else if (message.kind === "condition") this.#conditions.apply(message.event);
     else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "registry") this.#registry.apply(message.event);
+    else if (message.kind === "changes") this.#changes.apply(message.news);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
     else if (message.kind === "pulse") this.#count(message.id, true);
@@ -196,6 +202,7 @@ class HttpThreadServer {
         keyring,
         store: unavailableStore,
         notes: unavailableStore,
+        changes: this.#changes,
         clock: this.#clock,
         logger: this.#logger,
         health: { isReady: () => ({ ready: true, reasons: [] }) },

@@ -2,6 +2,7 @@
 // their calls, collects their counts, ends them. They end by themselves on request: a native server
 // that is terminated with open sockets takes the process down with it.
 import { type MessagePort, Worker } from "node:worker_threads";
+import type { ChangeNews } from "../../http/changes/log.ts";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { ConditionEvent } from "../../contract/conditions/events.ts";
@@ -112,6 +113,11 @@ export class HttpThreads {
   /** Sends news of reviews: every later request to a thread is judged by it. */
   sendReview(news: ReviewUpdate): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "review", news });
+  }
+
+  /** Sends changes, or the position alone, for the followers of each thread. */
+  sendChanges(news: ChangeNews): void {
+    for (const thread of this.#threads) thread.send({ kind: "changes", news });
   }
 
   /** Sends the table that is to be read from now on. */
