@@ -38,7 +38,10 @@ import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./op
 import { type KeyRegistration, registerSigningKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
 import type { Review } from "./review.ts";
-import { createRequestSender } from "./nodes/fail-over.ts";
+import { isAffected } from "./changes/change.ts";
+import { FeedCoverage } from "./changes/coverage.ts";
+import { ChangeFollower, type ChangeHandlers, type FeedTarget } from "./changes/follower.ts";
+import { createRequestSender, listAddresses } from "./nodes/fail-over.ts";
 import type { CallKind, SendOptions, RequestSender } from "./transport.ts";
 import { WebhookEndpoints } from "./webhooks/endpoints.ts";
 
@@ -62,6 +65,11 @@ export class TrustRankClient {
   readonly #transport: RequestSender;
   readonly #signer: OutcomeSigner | undefined;
   readonly #cache: ScoreCache<CheckResponse> | undefined;
+  readonly #feed: FeedTarget;
+  readonly #coverage = new FeedCoverage();
+  #follower: ChangeFollower | undefined;
+  /** Counts changes: an answer to an older question is not cached. */
+  #changeCount = 0;
 
   /** @throws TrustRankError `invalid_argument` when `baseUrl` is no HTTP address. */
   constructor(options: TrustRankClientOptions) {
@@ -71,6 +79,7 @@ export class TrustRankClient {
     this.#signer = options.signer;
     this.#cache = options.cache && new ScoreCache(listCheckRanges, options.cache);
     const { baseUrl, apiKey, hedgeAfterMs, fetch = callGlobalFetch } = options;
+    this.#feed = { addresses: listAddresses(baseUrl), apiKey, fetch: options.fetch };
     this.#transport = createRequestSender({ baseUrl, apiKey, hedgeAfterMs, fetch });
     // oxlint-disable-next-line max-params -- its type is published
     this.webhooks = new WebhookEndpoints((method, path, body, more, kind) =>
@@ -93,10 +102,15 @@ export class TrustRankClient {
    * @throws TrustRankError when there is no verdict.
    */
   async check(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
+    this.#followForCache();
     const askedMs = readMonotonicMs();
     const { stakes } = options;
+    const changeCount = this.#changeCount;
     const cached = this.#cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
-    if (cached !== undefined) return { ...cached.verdict, stakes };
+    const isFresh =
+      cached !== undefined &&
+      askedMs - cached.askedMs < this.#coverage.computeAgeMsMax(cached.askedMs);
+    if (isFresh) return { ...cached.verdict, stakes };
     const request: CheckRequest = { subject: agentId, stakes };
     const { status, value } = await this.#postJson(
       "/v1/check",
@@ -105,7 +119,7 @@ export class TrustRankClient {
     );
     if (status !== 200 && status !== 403) throw createStatusError(status);
     const verdict = readCheck(value, request);
-    this.#cache?.put(agentId, { stakes }, verdict, askedMs);
+    if (changeCount === this.#changeCount) this.#cache?.put(agentId, { stakes }, verdict, askedMs);
     return verdict;
   }
 
@@ -183,6 +197,20 @@ export class TrustRankClient {
     // What was answered before the decision does not hold after it.
     if (review.decision !== null) this.#cache?.clear(review.agent);
     return review;
+  }
+
+  /**
+   * Follows the changes at the service that outdate verdicts, for a cache of the caller's own; a client with
+   * `cache` and a TrustGateway follow by themselves. Reconnects by itself; keeps no process alive. Takes a key
+   * of scope `score:read`.
+   */
+  followChanges(handlers: ChangeHandlers): ChangeFollower {
+    return new ChangeFollower(this.#feed, handlers);
+  }
+
+  /** Ends the following of changes for the client's cache; questions are answered as before. */
+  close(): void {
+    this.#follower?.close();
   }
 
   /**
@@ -267,6 +295,21 @@ export class TrustRankClient {
     return registerSigningKey({ ...registration, agentId }, (method, path, body) =>
       this.#transport.send(method, path, JSON.stringify(body), this.#buildSlowCallOptions(options)),
     );
+  }
+
+  #followForCache(): void {
+    const cache = this.#cache;
+    if (cache === undefined || this.#follower !== undefined) return;
+    const drop = (isOutdated: (agentId: string) => boolean) => {
+      this.#changeCount += 1;
+      cache.clearWhere(isOutdated);
+    };
+    this.#follower = this.followChanges({
+      onChange: (change) => drop((agentId) => isAffected(change, agentId)),
+      onGap: () => drop(() => true),
+      onStart: () => this.#coverage.startAt(readMonotonicMs()),
+    });
+    this.#coverage.follower = this.#follower;
   }
 
   async #sendOutcomeBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {

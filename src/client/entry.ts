@@ -19,6 +19,8 @@ export {
   type HandshakeVerdict,
   TrustRankClient,
 } from "./client.ts";
+export type { VerdictChange } from "./changes/change.ts";
+export type { ChangeFollower, ChangeHandlers } from "./changes/follower.ts";
 export type { TrustRankClientOptions } from "./options.ts";
 export type { Review } from "./review.ts";
 export { useTrustRank } from "./default-client.ts";

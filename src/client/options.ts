@@ -25,7 +25,10 @@ export interface TrustRankClientOptions {
   readonly fetch?: FetchLike;
   /** Signs outcomes; see `createOutcomeSigner`. */
   readonly signer?: OutcomeSigner;
-  /** Caches verdicts of `check` for up to five minutes. Off by default; gateways have their own. */
+  /**
+   * Caches verdicts of `check` for up to five minutes, and follows the service's change feed to drop what is
+   * outdated (`close` ends that). Off by default; gateways have their own.
+   */
   readonly cache?: ScoreCacheOptions;
   /** Default initiator of handshakes and reporter of outcomes. */
   readonly agentId?: string;

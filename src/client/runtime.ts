@@ -34,6 +34,79 @@ export function loadFetch(): void {
   void globalThis.Response;
 }
 
+/** An open reply, read piece by piece. */
+export interface OpenedStream {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** The part of Node's `node:http` and `node:https` that opens a stream. */
+interface NodeHttp {
+  request(
+    url: string,
+    options: { headers: object; signal: AbortSignal; agent: false },
+    onResponse: (response: NodeReply) => void,
+  ): NodeRequest;
+}
+
+interface NodeRequest {
+  on(event: "error", listener: (error: Error) => void): NodeRequest;
+  on(event: "socket", listener: (socket: { unref(): void }) => void): NodeRequest;
+  end(): void;
+}
+
+interface NodeReply extends AsyncIterable<Uint8Array> {
+  readonly statusCode?: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/**
+ * Opens a reply that lasts: by `given`, else by Node's own HTTP, whose socket then keeps no process alive,
+ * else by the platform's `fetch`. Rejects when there is no reply.
+ */
+export function openEventStream(
+  url: string,
+  init: RequestInit & { headers: Readonly<Record<string, string>>; signal: AbortSignal },
+  given: FetchLike | undefined,
+): Promise<OpenedStream> {
+  const { process } = globalThis as { process?: NodeProcess };
+  const http = process?.getBuiltinModule?.(url.startsWith("https:") ? "node:https" : "node:http");
+  if (given !== undefined || http === undefined) {
+    return openFetchStream(given ?? callGlobalFetch, url, init);
+  }
+  const { headers, signal } = init;
+  return new Promise((resolve, reject) => {
+    http
+      .request(url, { headers, signal, agent: false }, (response) => {
+        const contentType = String(response.headers["content-type"] ?? "");
+        resolve({ status: response.statusCode ?? 0, contentType, body: response });
+      })
+      .on("socket", (socket) => socket.unref())
+      .on("error", reject)
+      .end();
+  });
+}
+
+async function openFetchStream(
+  send: FetchLike,
+  url: string,
+  init: RequestInit,
+): Promise<OpenedStream> {
+  const { status, headers, body } = await send(url, init);
+  return { status, contentType: headers.get("content-type") ?? "", body: readPieces(body) };
+}
+
+async function* readPieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- piece by piece
+    const piece = await reader?.read();
+    if (piece?.value === undefined) return;
+    yield piece.value;
+  }
+}
+
 /** Resolves after `ms`, or at once when `signal` is aborted. Never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -63,6 +136,7 @@ interface NodeProcess {
   readonly argv?: readonly string[];
   cwd?(): string;
   getBuiltinModule?(name: "node:fs"): { readFileSync(path: string, encoding: "utf8"): string };
+  getBuiltinModule?(name: "node:http" | "node:https"): NodeHttp;
 }
 
 /**

@@ -128,6 +128,11 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
     putBounded(this.#entries, key, kept.slice(0, RANGES_MAX), this.#entriesMax);
   }
 
+  /** Drops the keys that `isOutdated` is true for. */
+  clearWhere(isOutdated: (key: string) => boolean): void {
+    for (const key of this.#entries.keys()) if (isOutdated(key)) this.#entries.delete(key);
+  }
+
   /** Drops one key, or everything. */
   clear(key?: string): void {
     if (key === undefined) this.#entries.clear();

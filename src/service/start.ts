@@ -115,7 +115,7 @@ async function openService(
   const sample = isSampleDue ? beginSample(ground, closers) : Promise.resolve(0);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
-  const changes = openChanges(config, log, ground, subscribers, closers);
+  const changes = openChanges(config, log, { ...ground, subscribers }, closers);
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;

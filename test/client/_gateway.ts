@@ -20,6 +20,7 @@ export function open(fetch: FetchLike, more: Partial<TrustGatewayOptions> = {}) 
     onAlert: (alert) => void alerts.push(alert),
     onLog: (entry) => void logs.push(entry),
     onFlagged: (entry) => void flagged.push(entry),
+    follow: false,
     ...more,
   });
   const ask = (toolLevel: ToolLevel, stakes = 0, agentId = AGENT) =>

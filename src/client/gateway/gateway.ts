@@ -31,6 +31,9 @@ import {
   ScoreCache,
   type ScoreCacheOptions,
 } from "../score-cache.ts";
+import { isAffected, type VerdictChange } from "../changes/change.ts";
+import { FeedCoverage } from "../changes/coverage.ts";
+import type { ChangeFollower } from "../changes/follower.ts";
 import { VerdictResolver, type GatewayCounts } from "./verdict-resolver.ts";
 import { type FlagCallback, FlagNotifier } from "./flag-notifier.ts";
 import { CacheRefresher, type RefreshOptions } from "./refresher.ts";
@@ -55,6 +58,12 @@ export interface TrustGatewayOptions {
    * Off by default: it buys speed with paid reads. Ends with `close`.
    */
   readonly refresh?: boolean | RefreshOptions;
+  /**
+   * Follows the service's change feed from the first question on: a cached verdict ends with the change that
+   * outdates it. While the feed is silent for three seconds, verdicts live ten seconds at L2 and L3. `false`
+   * switches it off. Ends with `close`.
+   */
+  readonly follow?: boolean;
   /**
    * Verifies the weaker leg of a connection that opens with verification, and the agent of a CHALLENGE,
    * at L2 and L3 (SPEC §3): `true` lets the call through, anything else is a 403. Without it such a
@@ -147,6 +156,9 @@ export class TrustGateway {
   readonly #checkFlights = new SingleFlight<CheckResponse>();
   readonly #handshakeFlights = new SingleFlight<HandshakeResponse>();
   readonly #refresher: CacheRefresher | undefined;
+  readonly #coverage = new FeedCoverage();
+  #mayFollow: boolean;
+  #follower: ChangeFollower | undefined;
   /** Undefined where no hands are shaken. */
   readonly #ownAgentId: string | undefined;
   readonly #arrivalStakes: number;
@@ -161,6 +173,7 @@ export class TrustGateway {
   constructor(options: TrustGatewayOptions) {
     const { client, handshake = {}, refresh = false } = options;
     this.#client = client;
+    this.#mayFollow = options.follow ?? true;
     const onDrop = options.onProvenanceDrop;
     this.provenance = new ProvenanceQueue({ client: () => client, onDrop });
     this.#monotonic = options.monotonic ?? readMonotonicMs;
@@ -175,6 +188,7 @@ export class TrustGateway {
       alerts,
       counts: this.counts,
       onLog: options.onLog,
+      coverage: this.#coverage,
     });
     this.#verifyCache = new ScoreCache(listVerifyRanges, options.cache);
     this.#checkCache = new ScoreCache(listCheckRanges, options.cache);
@@ -199,6 +213,7 @@ export class TrustGateway {
    */
   async admit(request: GatewayArrival): Promise<GatewayAnswer<HandshakeVerdict | CheckVerdict>> {
     const { agentId, toolLevel = "L3", stakes = this.#arrivalStakes, signal } = request;
+    this.#follow();
     const self = this.#ownAgentId;
     if (self === undefined) return this.check({ ...request, toolLevel, stakes });
     const answer = await this.#resolver.resolve<HandshakeResponse>({
@@ -220,6 +235,7 @@ export class TrustGateway {
    */
   async authorize(request: GatewayRequest): Promise<GatewayAnswer<VerifyResponse>> {
     const { agentId, action, toolLevel, context, stakes = 0 } = request;
+    this.#follow();
     const isKept = context === undefined;
     const answer = await this.#resolver.resolve<VerifyResponse>({
       agentId,
@@ -252,6 +268,7 @@ export class TrustGateway {
    * rejects.
    */
   async check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
+    this.#follow();
     const { agentId, toolLevel, stakes, signal } = request;
     const answer = await this.#resolver.resolve<CheckResponse>({
       agentId,
@@ -274,9 +291,34 @@ export class TrustGateway {
       cache.clear(agentId);
   }
 
-  /** Ends the background refresh; answers go on. */
+  /** Ends the background refresh and the following of changes; answers continue. */
   close(): void {
     this.#refresher?.close();
+    this.#mayFollow = false;
+    this.#follower?.close();
+    this.#follower = undefined;
+    this.#coverage.follower = undefined;
+  }
+
+  /** From the first question on: a gateway that asks nothing opens no connection. */
+  #follow(): void {
+    if (!this.#mayFollow) return;
+    this.#mayFollow = false;
+    this.#follower = this.#client.followChanges({
+      onChange: (change) => this.#dropOutdated(change),
+      onGap: () => this.forget(),
+      onStart: () => this.#coverage.startAt(this.#monotonic()),
+    });
+    this.#coverage.follower = this.#follower;
+  }
+
+  #dropOutdated(change: VerdictChange): void {
+    this.#resolver.invalidatePending();
+    for (const cache of [this.#verifyCache, this.#checkCache, this.#handshakeCache])
+      cache.clearWhere((agentId) => isAffected(change, agentId));
+    // Handshakes are about this gateway's own agent, too.
+    const self = this.#ownAgentId;
+    if (self !== undefined && isAffected(change, self)) this.#handshakeCache.clear();
   }
 
   /** Verifies where verification is due, and reports what is flagged. */

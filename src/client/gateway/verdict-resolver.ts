@@ -13,6 +13,7 @@ import type {
   LogCallback,
 } from "../ruling.ts";
 import type { CachedVerdict, CacheScope, ScoreCache } from "../score-cache.ts";
+import type { FeedCoverage } from "../changes/coverage.ts";
 import { failPolicy, isSensitive } from "./fail-policy.ts";
 import { type SingleFlight, raceWithAbort } from "./single-flight.ts";
 
@@ -47,6 +48,7 @@ export interface VerdictResolverOptions {
   readonly alerts: OutageAlerter;
   readonly counts: GatewayCounts;
   readonly onLog: LogCallback | undefined;
+  readonly coverage: FeedCoverage;
 }
 
 /** Separates the parts of keys; no identifier holds a line break. */
@@ -96,8 +98,11 @@ export class VerdictResolver {
     nowMs: number,
   ): CachedVerdict<Verdict> | undefined {
     const { cache, agentId, scope, toolLevel } = question;
-    const ageMsMax = isSensitive(toolLevel) ? VERDICT_TTL_MS : Number.POSITIVE_INFINITY;
-    return cache?.get(agentId, scope, nowMs, ageMsMax);
+    if (!isSensitive(toolLevel)) return cache?.get(agentId, scope, nowMs, Number.POSITIVE_INFINITY);
+    const found = cache?.get(agentId, scope, nowMs, VERDICT_TTL_MS);
+    if (found === undefined) return undefined;
+    const ageMsMax = this.#options.coverage.computeAgeMsMax(found.askedMs);
+    return nowMs - found.askedMs < ageMsMax ? found : undefined;
   }
 
   /** Joins a question under way if there is one, else asks; both within one time limit. */

@@ -37,6 +37,12 @@ export interface RequestSenderOptions extends Omit<TransportOptions, "baseUrl"> 
   readonly hedgeAfterMs?: number | undefined;
 }
 
+/** The addresses without trailing slashes, each once. */
+export function listAddresses(baseUrl: string | readonly string[]): string[] {
+  const given = typeof baseUrl === "string" ? [baseUrl] : baseUrl;
+  return [...new Set(given.map((address) => address.replace(/\/+$/, "")))];
+}
+
 /**
  * The way to one address, or over several with fail-over.
  * @throws TrustRankError `invalid_argument` for what is no HTTP address, or a list of none.
@@ -47,7 +53,7 @@ export function createRequestSender({
   ...options
 }: RequestSenderOptions): RequestSender {
   const given = typeof baseUrl === "string" ? [baseUrl] : baseUrl;
-  const addresses = [...new Set(given.map((address) => address.replace(/\/+$/, "")))];
+  const addresses = listAddresses(baseUrl);
   if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) {
     throw createOptionsError(`\`baseUrl\` names one to ${ADDRESSES_MAX} addresses`);
   }

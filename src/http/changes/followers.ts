@@ -2,7 +2,7 @@
 // once and written to its followers in slices, so that thousands of them delay no verdict.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { BodyStream } from "../server/port.ts";
-import { type AnnouncedChange, ChangeLog, type ChangeNews } from "./log.ts";
+import { type AnnouncedChange, ChangeLog, CHANGES_KEPT_MAX, type ChangeNews } from "./log.ts";
 
 /** Followers of one thread, and of one tenant there. */
 export const CHANGE_FOLLOWERS_MAX = 16_384;
@@ -36,12 +36,16 @@ interface Broadcast {
   readonly isChange: boolean;
 }
 
+interface RunningBroadcast extends Broadcast {
+  readonly followers: Iterator<Follower, void>;
+}
+
 export class ChangeFollowers {
   readonly log = new ChangeLog();
   readonly #byTenant = new Map<string, Set<Follower>>();
   readonly #isKeyValid: (keyId: string) => boolean;
   readonly #broadcasts: Broadcast[] = [];
-  #isBroadcasting = false;
+  #current: RunningBroadcast | undefined;
   #count = 0;
   #pollCount = 0;
 
@@ -59,6 +63,9 @@ export class ChangeFollowers {
   apply(news: ChangeNews): void {
     const changes = this.log.apply(news);
     if (this.#count === 0) return;
+    // Followers that cannot be written to as fast as changes come resume from their positions.
+    if (this.#broadcasts.length + changes.length > CHANGES_KEPT_MAX) this.endAll();
+    const isRunning = this.#current !== undefined;
     for (const change of changes) {
       const event = this.#encodeChange(change);
       this.#broadcasts.push({ event, tenant: change.tenant, isChange: true });
@@ -66,7 +73,7 @@ export class ChangeFollowers {
     if (changes.length === 0) {
       this.#broadcasts.push({ event: this.#encodeHeartbeat(), tenant: null, isChange: false });
     }
-    if (!this.#isBroadcasting) this.#runBroadcasts();
+    if (!isRunning) this.#writeSlice();
   }
 
   /**
@@ -110,6 +117,7 @@ export class ChangeFollowers {
   endAll(): void {
     for (const follower of this.#listFollowers(null)) follower.end();
     this.#byTenant.clear();
+    this.#broadcasts.length = 0;
     this.#count = 0;
   }
 
@@ -142,24 +150,30 @@ export class ChangeFollowers {
     for (const followers of this.#byTenant.values()) yield* followers;
   }
 
-  #runBroadcasts(): void {
-    const broadcast = this.#broadcasts.shift();
-    this.#isBroadcasting = broadcast !== undefined;
-    if (broadcast !== undefined) this.#write(broadcast, this.#listFollowers(broadcast.tenant));
-  }
-
-  #write(broadcast: Broadcast, followers: Iterator<Follower>): void {
-    const { event, isChange } = broadcast;
-    for (let written = 0; written < SLICE_FOLLOWERS; written++) {
+  /** Writes one slice, of as many broadcasts as it reaches. */
+  #writeSlice(): void {
+    let written = 0;
+    for (;;) {
+      this.#current ??= this.#startNext();
+      if (this.#current === undefined) return;
+      const { event, isChange, followers } = this.#current;
       const { done, value } = followers.next();
-      if (done === true) return this.#runBroadcasts();
-      if (isChange || this.#isKeyValid(value.keyId)) value.receive(event, isChange);
+      if (done === true) this.#current = undefined;
+      else if (isChange || this.#isKeyValid(value.keyId)) value.receive(event, isChange);
       else {
         value.end();
         this.#remove(value);
       }
+      written += 1;
+      if (written < SLICE_FOLLOWERS) continue;
+      setImmediate(() => this.#writeSlice());
+      return;
     }
-    setImmediate(() => this.#write(broadcast, followers));
+  }
+
+  #startNext(): RunningBroadcast | undefined {
+    const next = this.#broadcasts.shift();
+    return next && { ...next, followers: this.#listFollowers(next.tenant) };
   }
 
   /** Its id is the position up to which nothing is missing: that of an earlier change may be announced later. */

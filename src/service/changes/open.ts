@@ -12,12 +12,15 @@ import type { ServiceStorage } from "../storage.ts";
 /** Interval of heartbeats, ms: after three without one a follower trusts its cache less. */
 const HEARTBEAT_MS = 1000;
 
+interface ChangesDependencies extends ServiceStorage {
+  readonly subscribers: ChangeBroadcaster;
+}
+
 /** Begins to announce changes; puts the end of it on `closers`. Returns the followers on this thread. */
 export function openChanges(
   config: Pick<ServeConfig, "serviceId">,
   log: Log,
-  { paths, evidence, keyring, cluster, clock }: ServiceStorage,
-  subscribers: ChangeBroadcaster,
+  { paths, evidence, keyring, cluster, clock, subscribers }: ChangesDependencies,
   closers: { push(close: () => void): unknown },
 ): ChangeFollowers {
   const { feed } = subscribers;

@@ -18,7 +18,7 @@ const LISTED: Readonly<Record<Exclude<Gives, "admin">, string>> = {
   logged: `list_decisions count_decisions trace_decision read_decision list_reviews read_review
     claim_review decide_review`,
   subject: "shared_agent_report",
-  none: `list_outcomes authzen_configuration report_outcome report_outcomes register_reporter_key
+  none: `follow_changes list_outcomes authzen_configuration report_outcome report_outcomes register_reporter_key
     list_reporter_keys reporter_key_nonce revoke_reporter_key register_evidence_batch list_evidence
     register_evidence read_evidence revoke_evidence read_vault_root label_texts list_thresholds
     record_provenance dispute kaizen_run kaizen_runs kaizen_show kaizen_report_link kaizen_report

@@ -1,5 +1,6 @@
 """Client of TrustRank: may this agent do this, given what is at stake?"""
 
+from ._changes import Change
 from ._client import AsyncTrustRank, TrustRank, verify_request
 from ._errors import TrustGateError, TrustRankError
 from ._gateway import AsyncTrustGateway, FailPolicy, GatewayAnswer, TrustGateway, fail_policy
@@ -21,6 +22,7 @@ __all__ = [
     "AgentFaultError",
     "AsyncTrustGateway",
     "AsyncTrustRank",
+    "Change",
     "CheckVerdict",
     "FailPolicy",
     "GatewayAnswer",

@@ -10,6 +10,7 @@ import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Callable
 
 from ._messages import VerifyVerdict
 
@@ -74,6 +75,12 @@ class ScoreCache:
             self._entries.move_to_end(agent_id)
             if len(self._entries) > self._entries_max:
                 self._entries.popitem(last=False)
+
+    def clear_where(self, is_outdated: Callable[[str], bool]) -> None:
+        """Drops the agents that `is_outdated` is true for."""
+        with self._lock:
+            for agent_id in [each for each in self._entries if is_outdated(each)]:
+                del self._entries[agent_id]
 
     def clear(self, agent_id: str | None = None) -> None:
         with self._lock:

@@ -7,8 +7,10 @@ a loop of its own, so both keep the same limits. The reaction to an outage belon
 from __future__ import annotations
 
 import os
+import weakref
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
+from ._changes import ChangeFollower, ChangeHandlers
 from ._errors import TrustGateError, TrustRankError, refusal
 from ._loop import LoopThread
 from ._messages import (
@@ -65,6 +67,7 @@ class AsyncTrustRank:
         self._slow_timeout = slow_timeout
         self._sign = sign
         self._transport = way_to(base_url, api_key, transport, hedge_after)
+        self._followers: weakref.WeakSet[ChangeFollower] = weakref.WeakSet()
 
     async def __aenter__(self) -> AsyncTrustRank:
         return self
@@ -73,7 +76,19 @@ class AsyncTrustRank:
         await self.close()
 
     async def close(self) -> None:
+        for follower in self._followers:
+            follower.close()
         await self._transport.close()
+
+    def follow_changes(self, handlers: Callable[[], ChangeHandlers | None]) -> ChangeFollower:
+        """Follows the changes at the service that outdate verdicts, for a cache of the caller's own.
+
+        A gateway follows by itself. Call it on a running event loop; ends with `close` of either, and
+        once `handlers` gives None. Takes a key of scope `score:read`.
+        """
+        follower = ChangeFollower(self._transport.transports, handlers)
+        self._followers.add(follower)
+        return follower
 
     async def warm_up(self, timeout: float | None = None) -> bool:
         """Opens the connections before the first question. True when the service answered."""

@@ -10,10 +10,12 @@ import asyncio
 import inspect
 import math
 import time
+import weakref
 from dataclasses import dataclass, replace
 from typing import Any, Awaitable, Callable, Mapping
 
 from ._cache import VERDICT_TTL_SEC, ScoreCache
+from ._changes import UNCOVERED_TTL_SEC, Change, ChangeFollower
 from ._client import AsyncTrustRank, TrustRank
 from ._errors import TrustRankError
 from ._messages import VerifyVerdict
@@ -118,6 +120,7 @@ class AsyncTrustGateway:
         on_flagged: Flagged | None = None,
         verification: Verification | None = None,
         cache_entries_max: int = 10_000,
+        follow: bool = True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
@@ -127,6 +130,10 @@ class AsyncTrustGateway:
         self._flags = FlagNotifier(on_flagged, monotonic)
         self._monotonic = monotonic
         self._cache = ScoreCache(entries_max=cache_entries_max)
+        #: Follows changes from the first question on; `False` switches it off.
+        self._may_follow = follow
+        self._follower: ChangeFollower | None = None
+        self._covered_since = -math.inf
         self._flights: dict[tuple[str, str, float], asyncio.Task[VerifyVerdict]] = {}
         #: Counts what was forgotten: an answer to an older question is not kept.
         self._forgets = 0
@@ -159,6 +166,7 @@ class AsyncTrustGateway:
         stakes: float,
         context: Mapping[str, Any] | None,
     ) -> GatewayAnswer:
+        self._follow()
         now = self._monotonic()
         levels = not context
         try:
@@ -203,6 +211,24 @@ class AsyncTrustGateway:
             fault = TrustRankError("invalid_argument", f"the question failed: {error}")
             return self._faulted(fault, agent_id, tool_level)
 
+    def close(self) -> None:
+        """Ends the following of changes; answers continue."""
+        self._may_follow = False
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None
+
+    def on_change(self, change: Change) -> None:
+        """Drops the cached verdicts that a change outdates."""
+        self._forgets += 1
+        self._cache.clear_where(change.affects)
+
+    def on_gap(self) -> None:
+        self.forget()
+
+    def on_start(self) -> None:
+        self._covered_since = self._monotonic()
+
     def forget(self, agent_id: str | None = None) -> None:
         """Drops the cached verdicts of an agent, or all: after a revocation that must not wait."""
         # What is under way is answered, but not kept.
@@ -213,10 +239,23 @@ class AsyncTrustGateway:
         self, agent_id: str, tool_level: str, stakes: float, now: float
     ) -> GatewayAnswer | None:
         cached = self._cache.get(agent_id, tool_level, stakes, now, VERDICT_TTL_SEC)
-        if cached is None:
+        if cached is None or now - cached.asked >= self._age_max(tool_level, cached.asked):
             return None
         self.counts["cached"] += 1
         return _applied(cached.verdict, now - cached.asked)
+
+    def _follow(self) -> None:
+        """From the first question on: a gateway that asks nothing opens no connection."""
+        if self._may_follow:
+            self._may_follow = False
+            self._follower = self._client.follow_changes(weakref.ref(self))
+
+    def _age_max(self, tool_level: str, asked: float) -> float:
+        """Seconds; ten at L2 and L3 while the feed is silent and for what was asked before it began."""
+        if self._follower is None or tool_level in ("L0", "L1"):
+            return math.inf
+        is_uncovered = self._follower.is_silent or asked < self._covered_since
+        return UNCOVERED_TTL_SEC if is_uncovered else math.inf
 
     async def _shared(
         self, key: tuple[str, str, float], ask: Callable[[], Awaitable[VerifyVerdict]]
@@ -295,6 +334,16 @@ class TrustGateway:
 
     def authorize(self, agent_id: str, **question: Any) -> GatewayAnswer:
         return self._client.run(lambda client: self._over(client).authorize(agent_id, **question))
+
+    def close(self) -> None:
+        """Ends the following of changes; answers continue."""
+        self._options["follow"] = False
+
+        async def close_all() -> None:
+            for gateway in self._gateways.values():
+                gateway.close()
+
+        self._client.run(lambda _: close_all())
 
     def forget(self, agent_id: str | None = None) -> None:
         for gateway in self._gateways.values():

@@ -139,18 +139,19 @@ class FailOver:
     """The way to several nodes; `send` as of `Transport`."""
 
     def __init__(self, transports: Sequence[tuple[str, Transport]], hedge_after: float | None) -> None:
-        self._transports = [transport for _, transport in transports]
+        #: Of all nodes.
+        self.transports = [transport for _, transport in transports]
         self._nodes = NodeSet(transports, _is_ready, turn=random.randrange(_WORD))
         self._hedge_after = hedge_after
 
     async def close(self) -> None:
         self._nodes.close()
-        for transport in self._transports:
+        for transport in self.transports:
             await transport.close()
 
     async def reach(self, timeout: float) -> bool:
         """True when any node answered."""
-        reached = await asyncio.gather(*(each.reach(timeout) for each in self._transports))
+        reached = await asyncio.gather(*(each.reach(timeout) for each in self.transports))
         return any(reached)
 
     async def send(

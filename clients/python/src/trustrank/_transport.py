@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Any, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, AsyncIterator, Mapping
 
 import httpx
 
@@ -20,6 +22,15 @@ REPLY_BYTES_MAX = 4 * 1024 * 1024
 _SECONDS = re.compile(r"[0-9]{1,9}")
 #: Time for connections to be had from the pool, beside the limit over the whole call.
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30)
+
+
+@dataclass(frozen=True)
+class OpenedStream:
+    """An open reply, read piece by piece."""
+
+    status: int
+    content_type: str
+    pieces: AsyncIterator[bytes]
 
 
 class Transport:
@@ -96,6 +107,21 @@ class Transport:
             if not (200 <= status < 300 or status == 403):
                 raise _unexpected(response, f"status {status} is no answer")
             return status, await _read(response)
+
+    @property
+    def transports(self) -> list[Transport]:
+        return [self]
+
+    @asynccontextmanager
+    async def open_stream(
+        self, path: str, accept: str, idle: float
+    ) -> AsyncIterator[OpenedStream]:
+        """Opens a reply that lasts, until `idle` seconds pass without a byte. Raises httpx.HTTPError."""
+        url, headers = self._base + path, {"Accept": accept}
+        limits = httpx.Timeout(idle)
+        async with self._client.stream("GET", url, headers=headers, timeout=limits) as response:
+            kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
+            yield OpenedStream(response.status_code, kind, response.aiter_bytes())
 
     async def reach(self, timeout: float) -> bool:
         """Opens a connection; False when nobody answered."""
