@@ -163,6 +163,7 @@ export async function levelRates(
   const timers = new VirtualTimers();
   timers.install();
   const gateway = new TrustGateway({
+    follow: false,
     client: new TrustRankClient({ baseUrl: "http://bench", fetch: fetchReply, timeoutMs: 60_000 }),
     cache: { entriesMax: agents, ttlMs },
     refresh: hasRefresh && { agentsMax: agents, batchMax: 1000 },

@@ -149,6 +149,7 @@ async function hitRate(workload: Workload): Promise<Record<string, unknown>> {
   const drawAgent = zipf(agents, skew, random);
   let nowMs = 0;
   const gateway = new TrustGateway({
+    follow: false,
     client: new TrustRankClient({ baseUrl: "http://bench", fetch: fetchReply, timeoutMs: 60_000 }),
     cache: { entriesMax, ttlMs: TTL_MS },
     monotonic: () => nowMs,
@@ -196,7 +197,7 @@ async function overhead(): Promise<{ check: number; authorize: number }> {
     },
     timeoutMs: 60_000,
   });
-  const gateway = new TrustGateway({ client });
+  const gateway = new TrustGateway({ client, follow: false });
   const agentIds = Array.from({ length: 1000 }, (_, index) => `agent://bench/${index}`);
   const check = (agentId: string) => gateway.check({ agentId, toolLevel: "L3", stakes: 1 });
   const authorize = (agentId: string) =>

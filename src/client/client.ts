@@ -67,6 +67,7 @@ export class TrustRankClient {
   readonly #cache: ScoreCache<CheckResponse> | undefined;
   readonly #feed: FeedTarget;
   readonly #coverage = new FeedCoverage();
+  #mayFollow: boolean;
   #follower: ChangeFollower | undefined;
   /** Counts changes: an answer to an older question is not cached. */
   #changeCount = 0;
@@ -77,6 +78,7 @@ export class TrustRankClient {
     this.agentId = options.agentId;
     this.#slowTimeoutMs = options.slowTimeoutMs ?? SLOW_TIMEOUT_MS;
     this.#signer = options.signer;
+    this.#mayFollow = options.follow ?? true;
     this.#cache = options.cache && new ScoreCache(listCheckRanges, options.cache);
     const { baseUrl, apiKey, hedgeAfterMs, fetch = callGlobalFetch } = options;
     this.#feed = { addresses: listAddresses(baseUrl), apiKey, fetch: options.fetch };
@@ -210,7 +212,10 @@ export class TrustRankClient {
 
   /** Ends the following of changes for the client's cache; questions are answered as before. */
   close(): void {
+    this.#mayFollow = false;
     this.#follower?.close();
+    this.#follower = undefined;
+    this.#coverage.follower = undefined;
   }
 
   /**
@@ -299,7 +304,7 @@ export class TrustRankClient {
 
   #followForCache(): void {
     const cache = this.#cache;
-    if (cache === undefined || this.#follower !== undefined) return;
+    if (!this.#mayFollow || cache === undefined || this.#follower !== undefined) return;
     const drop = (isOutdated: (agentId: string) => boolean) => {
       this.#changeCount += 1;
       cache.clearWhere(isOutdated);

@@ -30,6 +30,8 @@ export interface TrustRankClientOptions {
    * outdated (`close` ends that). Off by default; gateways have their own.
    */
   readonly cache?: ScoreCacheOptions;
+  /** `false`: a client with `cache` does not follow the change feed. */
+  readonly follow?: boolean;
   /** Default initiator of handshakes and reporter of outcomes. */
   readonly agentId?: string;
 }

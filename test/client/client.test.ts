@@ -58,7 +58,12 @@ describe("check and handshake", () => {
     const fetch = replying(({ subject, stakes }) =>
       checkReply(subject!, stakes, "connect", { max_stakes: 100 }),
     );
-    const cached = new TrustRankClient({ baseUrl: "http://trust", fetch, cache: {} });
+    const cached = new TrustRankClient({
+      baseUrl: "http://trust",
+      fetch,
+      cache: {},
+      follow: false,
+    });
     await cached.check(CONNECT, { stakes: 50 });
     expect(await cached.check(CONNECT, { stakes: 80 })).toMatchObject({ stakes: 80 });
     expect(fetch.calls).toBe(1);

@@ -35,7 +35,7 @@ function open(more: Partial<TrustGatewayOptions> = {}, baseUrl = service.baseUrl
       return fetch(url, init);
     },
   });
-  return new TrustGateway({ client, onFlagged: () => undefined, ...more });
+  return new TrustGateway({ client, onFlagged: () => undefined, follow: false, ...more });
 }
 
 const reached: string[] = [];

@@ -145,7 +145,7 @@ function openWorld(
   const door = openDoor(setSilence(reader, silentDays), () => nowMs, policies, minimums);
   const agentId = "agent://t/0";
   const client = new TrustRankClient({ baseUrl: "http://bureau", agentId, fetch: door.fetch });
-  return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
+  return { door, gateway: new TrustGateway({ client, follow: false, monotonic: () => 0 }) };
 }
 
 // Thousands of gateways are asked: what each of them says of a flagged answer is tested elsewhere.
@@ -260,7 +260,7 @@ describe("paid reads", () => {
   const open = () => {
     const door = openDoor(engine, () => NEWEST_MS, defaultPolicySource);
     const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
-    return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
+    return { door, gateway: new TrustGateway({ client, follow: false, monotonic: () => 0 }) };
   };
   const askAll = async (agentId: string, levels: readonly ToolLevel[]) => {
     const { door, gateway } = open();

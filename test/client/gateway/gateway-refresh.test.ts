@@ -37,7 +37,7 @@ function open(more: Partial<TrustGatewayOptions> = {}) {
     return door.fetch(url, init);
   };
   const client = new TrustRankClient({ baseUrl: "http://bureau", fetch });
-  const gateway = new TrustGateway({ client, refresh: true, ...more });
+  const gateway = new TrustGateway({ client, refresh: true, follow: false, ...more });
   const ask = (agentId = AGENT, toolLevel: "L1" | "L2" | "L3" = "L3", stakes = 0) =>
     gateway.authorize({ agentId, action: "a.b", toolLevel, stakes });
   const pass = (minutes: number) => vi.advanceTimersByTimeAsync(minutes * MINUTE_MS);
@@ -168,7 +168,7 @@ describe("a fault of the refresh", () => {
       return new Response(JSON.stringify(body), { status: 429, headers });
     };
     const client = new TrustRankClient({ baseUrl: "http://bureau", fetch });
-    const gateway = new TrustGateway({ client, refresh: true });
+    const gateway = new TrustGateway({ client, refresh: true, follow: false });
     const request = { agentId: AGENT, action: "a.b", toolLevel: "L3" } as const;
     await gateway.authorize(request);
     await gateway.authorize(request);

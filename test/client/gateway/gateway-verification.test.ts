@@ -39,7 +39,7 @@ function open(more: Partial<TrustGatewayOptions> = {}, apiKey = service.apiKey) 
   };
   const options = { baseUrl, apiKey, agentId: SELF, timeoutMs: WAIT_MS_MAX, fetch: fetchCounted };
   const onLog = (entry: GatewayLog) => void logs.push(entry);
-  return new TrustGateway({ client: new TrustRankClient(options), onLog, ...more });
+  return new TrustGateway({ client: new TrustRankClient(options), onLog, follow: false, ...more });
 }
 
 /** A callback that gives `results` in turn, with what it was asked. */

@@ -159,7 +159,7 @@ describe("verdicts", () => {
     const policy_action = { verdict: "ALLOW", log_reason: "RISK_FLAGGED_FOR_REVIEW" } as const;
     const fetch = service(() => verifyReply("ALLOW", { policy_action }));
     const client = new TrustRankClient({ baseUrl: "http://trust", fetch });
-    const gateway = new TrustGateway({ client });
+    const gateway = new TrustGateway({ client, follow: false });
     const agentId = "agent://acme/buyer\nroot: logged in";
     for (let times = 0; times < 3; times += 1)
       await settle(gateway.authorize({ agentId, action: "a.b", toolLevel: "L1" }));

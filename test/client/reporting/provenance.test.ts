@@ -71,6 +71,7 @@ describe("a gateway", () => {
     const own = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX, fetch });
     const gateway = new TrustGateway({
       client: own,
+      follow: false,
       onProvenanceDrop: (drop) => void drops.push(drop),
     });
     const handler = protectRoute(() => new Response(TEXT), {
