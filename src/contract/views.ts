@@ -9,6 +9,8 @@ export const DATED_VIEWS = [
   "assessments",
   "audit_events",
   "backtests",
+  "latency",
+  "movers",
   "provenance",
   "scores_daily",
 ] as const;
@@ -52,6 +54,8 @@ const VIEW_SCORES: Readonly<Record<ExportView, ViewScores>> = {
   evidence_sources: "none",
   findings: "none",
   kaizen_runs: "none",
+  latency: "none",
+  movers: "current",
   outcomes: "none",
   policies: "none",
   provenance: "none",

@@ -4,7 +4,7 @@
 import { Application } from "./application.ts";
 import type { Exposition } from "../platform/prometheus.ts";
 import { type SeriesCounts, collectThreadCounts, type ThreadCounts } from "./metrics/recorder.ts";
-import { renderScrape } from "./metrics/scrape.ts";
+import { collectDurations, renderScrape, type RouteDurations } from "./metrics/scrape.ts";
 import { ConnectionLimit } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
@@ -38,6 +38,8 @@ export interface RunningHttpServer extends HttpServer {
   pulse(): SeriesCounts;
   /** All metrics of the service, as a scraper with this `Accept` header takes them. */
   scrape(accept: string | undefined): Promise<Exposition>;
+  /** Times of the answers of all threads since the start, by route and class of status. */
+  durations(): Promise<RouteDurations[]>;
   /**
    * Answers a request that another thread received. That thread has charged its rate limit and
    * counts it; authentication and authorisation are checked again. Never rejects.
@@ -101,6 +103,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     counts: () => collectThreadCounts(application.services),
     pulse: () => application.services.metrics.pulse(),
     scrape: (accept) => renderScrape(application.services, accept),
+    durations: () => collectDurations(application.services),
     relay: (head, body) => answerRelayed(relayed, head, body),
     ask(head, peer) {
       const admission = application.admit(head, peer);

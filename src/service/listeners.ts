@@ -17,6 +17,7 @@ import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { SeriesCounts } from "../http/metrics/recorder.ts";
+import { openLatencySampler } from "./health/latency-sampler.ts";
 import { openSeriesSampler } from "./health/sampler.ts";
 import { SeriesBuffer } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
@@ -38,7 +39,7 @@ export interface ListenersParts {
   /** Sockets of the file system, claimed; the main thread serves them. */
   readonly sockets: readonly SocketFile[];
   readonly evidence: ServiceCore;
-  readonly store: Pick<OpenStore, "status">;
+  readonly store: Pick<OpenStore, "status" | "recordLatencies">;
   readonly decisions: OpenDecisionLog;
   /** In which the further HTTP threads count usage. */
   readonly usageMemories: readonly SharedArrayBuffer[];
@@ -86,7 +87,7 @@ export interface Listeners {
 
 /** Listeners of HTTP, with the way to ask what they answer. */
 type HttpListeners = Omit<Listeners, "grpcPort"> &
-  Pick<RunningHttpServer, "ask"> & {
+  Pick<RunningHttpServer, "ask" | "durations"> & {
     pulses(): Promise<readonly SeriesCounts[]>;
   };
 
@@ -132,6 +133,7 @@ export async function openListeners(
     );
     const { clock } = dependencies;
     const sampler = openSeriesSampler({ ...parts, ledger, series, front, clock });
+    const latencies = openLatencySampler({ ...parts, front, clock });
     return {
       ...front,
       grpcPort: grpc?.port,
@@ -140,6 +142,7 @@ export async function openListeners(
       async close(graceMs) {
         sampler.close();
         try {
+          await latencies.close();
           await Promise.all([front.close(graceMs), grpc?.close(graceMs)]);
           // Last: while the service drains, its metrics are worth the most.
           await metrics?.close();
@@ -199,6 +202,7 @@ async function openSingleThreadListeners(
     sendChanges: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
+    durations: () => server.durations(),
     pulses: () => Promise.resolve([server.pulse()]),
     drain: () => server.drain(),
     close: (graceMs) => server.close(graceMs),
@@ -256,6 +260,7 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
     sendChanges: (news) => threads.sendChanges(news),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
+    durations: () => server.durations(),
     pulses: async () => [server.pulse(), ...(await threads.pulses())],
     drain() {
       threads.drain();

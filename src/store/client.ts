@@ -34,6 +34,7 @@ import {
   buildStoreThreadData,
 } from "./options.ts";
 import type { RowStreamHandle } from "./query/row-streams.ts";
+import type { LatencyCount } from "./rows/latencies.ts";
 import { buildNewestImportSql } from "./rows/scores.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { PositionWaiters } from "./waiting.ts";
@@ -199,6 +200,10 @@ class StoreClient implements OpenStore {
   async findNewestImportMs(position: number, settledBeforeMs: number) {
     const [[ms] = []] = await this.queryTrusted(buildNewestImportSql(position, settledBeforeMs));
     return ms === null || ms === undefined ? undefined : Number(ms);
+  }
+
+  recordLatencies(latencies: readonly LatencyCount[]): void {
+    if (!this.#hasEnded && latencies.length > 0) this.#send({ kind: "latencies", latencies });
   }
 
   receiveDailyScores(port: MessagePort): void {

@@ -20,6 +20,8 @@ const DAY_COLUMNS: Readonly<Partial<Record<ExportView, string>>> = {
   assessments: "assessed_at",
   audit_events: "recorded_at",
   backtests: "recorded_at",
+  latency: "minute",
+  movers: "day",
   scores_daily: "day",
 };
 

@@ -6,6 +6,7 @@ import type { EncodedFault } from "../contract/encoded-fault.ts";
 import type { SignedId } from "../contract/signed-records.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SpoolPosition } from "./decisions/segments.ts";
+import type { LatencyCount } from "./rows/latencies.ts";
 import type { QueryRights } from "./query/guard.ts";
 import type {
   AgentDirectoryRequest,
@@ -58,6 +59,8 @@ export type MessageToStore =
   | { kind: "table"; engineMemory: WebAssembly.Memory }
   /** A replay sends daily scores here. */
   | { kind: "dailyScores"; port: MessagePort }
+  /** Times of answers of a minute that is over. */
+  | { kind: "latencies"; latencies: readonly LatencyCount[] }
   /** The service ends: callers' SQL does so shortly, whatever it does. */
   | { kind: "endQueries" }
   | { kind: "close" };

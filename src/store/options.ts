@@ -9,6 +9,7 @@ import {
 import type { MigratedNote } from "../contract/notes.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { StoreState } from "./messages.ts";
+import type { LatencyCount } from "./rows/latencies.ts";
 import type { Store } from "./store.ts";
 import type { MessagePort } from "node:worker_threads";
 
@@ -62,6 +63,8 @@ export interface OpenStore extends Store {
    * time (epoch ms) and is in no replay of daily scores on record; undefined without one.
    */
   findNewestImportMs(position: number, settledBeforeMs: number): Promise<number | undefined>;
+  /** Puts times of answers on record, within a second or two. */
+  recordLatencies(latencies: readonly LatencyCount[]): void;
   /** Takes daily scores of a replay from this port (MessageFromReplay). */
   receiveDailyScores(port: MessagePort): void;
 }

@@ -8,6 +8,7 @@ import { buildDecisionTableSql } from "./decisions/table.ts";
 import type { Connection } from "./duckdb.ts";
 import { buildEventTableSql } from "./rows/events.ts";
 import { buildJournalTableSql } from "./rows/journal.ts";
+import { buildLatencyTableSql } from "./rows/latencies.ts";
 import { buildPolicyTableSql } from "./rows/policies.ts";
 import { buildReviewQueueTableSql } from "./rows/review-queue.ts";
 import { buildScoreTableSql } from "./rows/scores.ts";
@@ -19,7 +20,7 @@ import { buildViewSql } from "./query/views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 21;
+export const SCHEMA_VERSION = 22;
 
 /**
  * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.
@@ -45,6 +46,7 @@ function buildSchemaSql(): string[] {
     ...buildJournalTableSql(),
     ...buildDecisionTableSql(),
     ...buildEventTableSql(),
+    buildLatencyTableSql(),
     ...buildPolicyTableSql(),
     ...buildReviewQueueTableSql(),
     ...buildScoreTableSql(),

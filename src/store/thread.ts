@@ -180,6 +180,8 @@ class StoreLoop {
     if (message.kind === "notify") this.#receiveDurablePosition(message.lsn);
     else if (message.kind === "call") void this.#answer(message);
     else if (message.kind === "endQueries") this.#endQueriesSoon();
+    else if (message.kind === "latencies")
+      this.#options.records.ringDrain.addLatencies(message.latencies);
     else if (message.kind === "table") this.#scoreRefresher.setAgentTable(message.engineMemory);
     else if (message.kind === "dailyScores") {
       new DailyScoreWriter(this.#options.core).serve(message.port);

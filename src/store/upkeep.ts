@@ -97,7 +97,8 @@ export class Upkeep {
     const name = keptRows.formatName("days", cutoffMs);
     const [row] = await writer.rows(
       `SELECT least((SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows),
-          (SELECT coalesce(min(minute_ms), 1e300) FROM decision_count_rows)),
+          (SELECT coalesce(min(minute_ms), 1e300) FROM decision_count_rows),
+          (SELECT coalesce(min(minute_ms), 1e300) FROM latency_rows)),
         (SELECT count(*) FROM decision_day_rows)`,
     );
     const isExpired = Number(row?.[0]) < cutoffMs;

@@ -76,8 +76,9 @@ export const VISIBLE_ROW_CONDITIONS = {
     `agent IN (SELECT reporter FROM ${CATALOG}.main.outcome_rows
       WHERE tenant = ${tenant} OR ${owned})`,
   assessment_rows: ({ tenant }) => `tenant = ${tenant}`,
-  // A run covers the evidence of all tenants.
+  // A run covers the evidence of all tenants, a time the requests of all.
   kaizen_run_rows: () => "false",
+  latency_rows: () => "false",
 } satisfies Record<string, (scope: TenantConditions) => string>;
 
 export type BaseTable = keyof typeof VISIBLE_ROW_CONDITIONS;

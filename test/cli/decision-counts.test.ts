@@ -128,6 +128,15 @@ describe("a log with room for a fraction of the decisions", () => {
     expect(decisions).toBeGreaterThan(rows);
   });
 
+  it("has the time of each answer, of both threads, after a stop", async () => {
+    server.process.kill("SIGTERM");
+    await server.ended;
+    await start();
+    const times = `SELECT sum(requests)::INTEGER, bool_and(p50_ms > 0 AND p50_ms <= p99_ms AND p99_ms <= p999_ms)
+      FROM latency WHERE route = 'verify' AND status_class = '2xx'`;
+    expect(await readRows(times)).toEqual([[TENANTS.length * PER_TENANT, true]]);
+  });
+
   it("keeps its counts over SIGKILL and in a new database", async () => {
     const daily = await readRows(DAILY);
     server.process.kill("SIGKILL");

@@ -111,6 +111,24 @@ it("joins decisions with how it went", async () => {
   expect(asked.reduce((sum, count) => sum + count, 0)).toBe(logged);
 });
 
+it("says whose score moved, once there are earlier days", async () => {
+  expect(await column("movers.sql", "agent")).toEqual([null, null, null]);
+  await service.post("/v1/scores/daily", {});
+  const moved = await vi.waitFor(
+    async () => {
+      const agents = await column("movers.sql", "agent");
+      expect(agents).toHaveLength(30);
+      return agents;
+    },
+    { timeout: 60_000, interval: 1000 },
+  );
+  // It turned bad ten days ago.
+  expect(moved.slice(20)).toContain("agent://globex/price-scout");
+  expect(await column("movers.sql", "span_days")).toEqual(
+    [1, 7, 30].flatMap((span) => Array.from({ length: 10 }, () => span)),
+  );
+});
+
 it("runs by the command that the heads name", async () => {
   const command = `npm run -s trustrank -- query --json "$(cat ${FOLDER}/money-lost.sql)"`;
   const rows: unknown = JSON.parse(await service.run("bash", ["-c", command]));

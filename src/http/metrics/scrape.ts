@@ -42,6 +42,36 @@ export async function renderScrape(
   return renderMetrics(families, accept?.includes("application/openmetrics-text") === true);
 }
 
+/** Times of the answers of one route and class of status (`2xx`), since the start. */
+export interface RouteDurations {
+  readonly route: string;
+  readonly statusClass: string;
+  readonly counts: HistogramCounts;
+}
+
+/** Times of all serving threads together. */
+export async function collectDurations(services: ScrapeSources): Promise<RouteDurations[]> {
+  const threads = (await services.allCounts?.()) ?? [collectThreadCounts(services)];
+  return sumDurations(
+    services.metrics.routeNames,
+    threads.map(({ metrics }) => metrics),
+  );
+}
+
+function sumDurations(
+  routeNames: readonly string[],
+  threads: readonly RequestCounts[],
+): RouteDurations[] {
+  const durations = new Map<number, HistogramCounts>();
+  for (const [index, counts] of threads.flatMap((each) => each.durations)) {
+    durations.set(index, addHistogramCounts(durations.get(index), counts));
+  }
+  return [...durations].map(([index, counts]) => {
+    const route = routeNames[Math.trunc(index / STATUS_CLASS_COUNT)] ?? "";
+    return { route, statusClass: `${(index % STATUS_CLASS_COUNT) + 1}xx`, counts };
+  });
+}
+
 // Request metrics summed over the serving threads.
 /** `threads` in their order. */
 export function collectRequestMetrics(
@@ -89,22 +119,16 @@ function collectRouteMetrics(
   routeNames: readonly string[],
   threads: readonly RequestCounts[],
 ): MetricValues {
-  const selectRouteName = (index: number, size: number) =>
-    routeNames[Math.trunc(index / size)] ?? "";
-  const durations = new Map<number, HistogramCounts>();
-  for (const [index, counts] of threads.flatMap((each) => each.durations)) {
-    durations.set(index, addHistogramCounts(durations.get(index), counts));
-  }
   const requests = sumByKey(threads.flatMap((each) => each.requests));
   return {
     http_requests_total: requests.map(([index, value]) => {
       const status = (index % STATUS_COUNT) + STATUS_FIRST;
-      return { labels: [selectRouteName(index, STATUS_COUNT), String(status)], value };
+      const route = routeNames[Math.trunc(index / STATUS_COUNT)] ?? "";
+      return { labels: [route, String(status)], value };
     }),
-    http_request_duration_seconds: [...durations].map(([index, value]) => {
-      const statusClass = `${(index % STATUS_CLASS_COUNT) + 1}xx`;
-      return { labels: [selectRouteName(index, STATUS_CLASS_COUNT), statusClass], value };
-    }),
+    http_request_duration_seconds: sumDurations(routeNames, threads).map(
+      ({ route, statusClass, counts: value }) => ({ labels: [route, statusClass], value }),
+    ),
   };
 }
 

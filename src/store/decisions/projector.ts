@@ -4,6 +4,7 @@
 import type { JournalFollower } from "../journal-follower.ts";
 import { appendRows, appendValues, type Connection } from "../duckdb.ts";
 import type { KeptFile } from "../kept-rows.ts";
+import { appendLatencies, type LatencyCount } from "../rows/latencies.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { type DecisionColumns, createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
 import { appendCounts, type DecisionCount } from "./counts.ts";
@@ -153,12 +154,13 @@ export class DecisionProjector {
   ): Promise<ProjectionStep> {
     const columns = createDecisionColumns();
     let counts: readonly DecisionCount[] = [];
+    let latencies: readonly LatencyCount[] = [];
     let damagedCount = 0;
     let to = size ?? from;
     try {
       const blocks = readSegmentBlocks(this.#directory, segment, from);
       for (const records of blocks.records) damagedCount += decodeRecordsInto(columns, records);
-      counts = blocks.counts;
+      ({ counts, latencies } = blocks);
       damagedCount += blocks.damagedCount;
       to = size ?? from + blocks.end;
     } catch (error) {
@@ -171,18 +173,23 @@ export class DecisionProjector {
     const isOld = segment.isCompressed || segment.node !== "";
     if (from === 0 && isOld) {
       dropCountedDecisions(columns, this.#countedBeforeMs);
-      counts = counts.filter(({ minuteMs }) => minuteMs >= this.#countedBeforeMs);
+      const isKept = ({ minuteMs }: { minuteMs: number }) => minuteMs >= this.#countedBeforeMs;
+      counts = counts.filter(isKept);
+      latencies = latencies.filter(isKept);
     }
     const isDone = segment.isCompressed;
     await inTransaction(writer, async () => {
-      await appendDecisions(writer, columns, segment.node || this.#node);
+      const node = segment.node || this.#node;
+      await appendDecisions(writer, columns, node);
       await appendCounts(writer, counts);
+      await appendLatencies(writer, latencies, node);
       await recordProjectionProgress(writer, segment.name, to, isDone);
     });
     this.progress.bytesByName.set(segment.name, to);
     if (isDone) this.progress.doneNames.add(segment.name);
     this.#recordDamage(segment, damagedCount);
-    const times = [...(columns.numbers[0] as number[]), ...counts.map(({ minuteMs }) => minuteMs)];
+    const minutes = [...counts, ...latencies].map(({ minuteMs }) => minuteMs);
+    const times = [...(columns.numbers[0] as number[]), ...minutes];
     return {
       toByte: to,
       oldestMs: times.reduce((oldest, each) => Math.min(oldest, each), Infinity),

@@ -1,5 +1,6 @@
 // Drains the rings of the deciding threads into the spool: urgent records at once, others by the second, exact
-// counts every few seconds, and denials that repeat as counts. What the disk refuses stays in the rings.
+// counts every few seconds, and denials that repeat as counts; beside them the times of answers that the main
+// thread sends. What the disk refuses stays in the rings.
 import { RepeatedDenialCounter } from "./denial-counts.ts";
 import type { DecisionBudget } from "./budget.ts";
 import { DecisionCountReader } from "./count-slots.ts";
@@ -7,6 +8,7 @@ import { mergeCounts, type DecisionCount } from "./counts.ts";
 import { OFFSET_COUNTS, RING_BYTES } from "./ring-layout.ts";
 import { DecisionRingReader } from "./ring-reader.ts";
 import type { DecisionSpool } from "./spool.ts";
+import type { LatencyCount } from "../rows/latencies.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 export const DRAIN_INTERVAL_MS = 1000;
@@ -20,6 +22,8 @@ const RETRY_INTERVAL_MS = 1000;
 const BUSY_BYTES = 512 * 1024;
 /** A spool this large takes no more: rings fill, and their own rules hold. */
 export const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
+/** Times of answers that wait for the disk, by minute, route and class: beyond it the oldest go. */
+const LATENCIES_WAITING_MAX = 10_000;
 
 /** Read from the rings and not yet on disk. */
 interface DrainedBatch {
@@ -28,6 +32,7 @@ interface DrainedBatch {
   readonly positions: readonly number[];
   readonly counts: readonly DecisionCount[];
   readonly commitCounts: () => void;
+  readonly latencies: readonly LatencyCount[];
 }
 
 export class RingDrain {
@@ -38,6 +43,7 @@ export class RingDrain {
   readonly #denialCounter = new RepeatedDenialCounter();
   /** What the disk refused. */
   #unwritten: DrainedBatch | undefined;
+  #latencies: readonly LatencyCount[] = [];
   #drainedAtMs = 0;
   #countedAtMs = 0;
   #retryAtMs = 0;
@@ -62,6 +68,11 @@ export class RingDrain {
     return this.#denialCounter.mergedDenialsTotal;
   }
 
+  /** Takes times of answers; they are on disk with the next drain. */
+  addLatencies(latencies: readonly LatencyCount[]): void {
+    this.#latencies = [...this.#latencies, ...latencies].slice(-LATENCIES_WAITING_MAX);
+  }
+
   /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
   isDue(nowMs: number): boolean {
     if (nowMs < this.#retryAtMs) return false;
@@ -70,7 +81,8 @@ export class RingDrain {
       return true;
     const used = Math.max(0, ...this.#readers.map((reader) => reader.usedBytes));
     if (used > DRAIN_ABOVE_BYTES) return true;
-    if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
+    const hasWork = used > 0 || this.#latencies.length > 0;
+    if (hasWork && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
     return used > 0 && this.#readers.some((reader) => reader.hasDenialOrFlagged());
   }
 
@@ -97,11 +109,13 @@ export class RingDrain {
     if (withCounts) parts.push(...this.#denialCounter.takeCountRecords());
     this.#budget?.refund(this.#denialCounter.takeMergedBytes());
     const { counts, commitCounts } = isCounted ? this.#collectCounts(nowMs) : NO_COUNTS;
-    if (copied.length === 0 && parts.length === 0 && counts.length === 0) {
+    const latencies = this.#latencies;
+    this.#latencies = [];
+    if (copied.length + parts.length + counts.length + latencies.length === 0) {
       commitCounts();
       return;
     }
-    this.#writeToSpool({ parts, positions, counts, commitCounts }, nowMs);
+    this.#writeToSpool({ parts, positions, counts, commitCounts, latencies }, nowMs);
   }
 
   #collectCounts(nowMs: number): Pick<DrainedBatch, "counts" | "commitCounts"> {
@@ -116,9 +130,10 @@ export class RingDrain {
   #writeToSpool(batch: DrainedBatch, nowMs: number): void {
     this.#drainedAtMs = nowMs;
     this.#unwritten = batch;
+    const { parts, counts, latencies } = batch;
     try {
-      if (batch.parts.length + batch.counts.length > 0) {
-        this.#spool.append(batch.parts, nowMs, batch.counts);
+      if (parts.length + counts.length + latencies.length > 0) {
+        this.#spool.append(parts, nowMs, counts, latencies);
       }
     } catch (error) {
       this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;

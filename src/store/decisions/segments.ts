@@ -5,11 +5,12 @@
 // whole block may be a write in progress, or the torn end of a crash.
 //
 //   segment | block | block | ... | torn end of a crash |
-//   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records or counts (8-aligned) |
+//   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records or counts, or times (8-aligned) |
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, crc32 } from "node:zlib";
 import { listDirectoryOrEmpty } from "../files.ts";
+import { decodeLatencies, encodeLatencies, type LatencyCount } from "../rows/latencies.ts";
 import { decodeCounts, encodeCounts, type DecisionCount } from "./counts.ts";
 import {
   INPUT_COUNT,
@@ -152,6 +153,8 @@ function readFileFrom(path: string, from: number): Buffer {
 const MAGIC = 0x54535254;
 /** "TRSC": exact counts (counts.ts), filled up with spaces. */
 const COUNTS_MAGIC = 0x43535254;
+/** "TRSL": times of answers (rows/latencies.ts), likewise. */
+const LATENCIES_MAGIC = 0x4c535254;
 const HEADER_BYTES = 16;
 const ALIGNMENT = 8;
 
@@ -166,15 +169,24 @@ export function encodeBlock(parts: readonly Uint8Array[], magic = MAGIC): Buffer
 
 /** Exact counts as one block. */
 export function encodeCountBlock(counts: readonly DecisionCount[]): Buffer {
-  const content = encodeCounts(counts);
+  return encodeTextBlock(encodeCounts(counts), COUNTS_MAGIC);
+}
+
+/** Times of answers as one block. */
+export function encodeLatencyBlock(latencies: readonly LatencyCount[]): Buffer {
+  return encodeTextBlock(encodeLatencies(latencies), LATENCIES_MAGIC);
+}
+
+function encodeTextBlock(content: Buffer, magic: number): Buffer {
   const spare = (ALIGNMENT - (content.byteLength % ALIGNMENT)) % ALIGNMENT;
-  return encodeBlock([content, Buffer.alloc(spare, " ")], COUNTS_MAGIC);
+  return encodeBlock([content, Buffer.alloc(spare, " ")], magic);
 }
 
 interface DecodedBlocks {
   /** Records of each whole block, in the form of today. */
   readonly records: readonly Buffer[];
   readonly counts: readonly DecisionCount[];
+  readonly latencies: readonly LatencyCount[];
   /** Byte behind the last whole block. */
   readonly end: number;
   /** Stretches between whole blocks that do not verify. */
@@ -185,6 +197,7 @@ interface DecodedBlocks {
 export function decodeBlocks(bytes: Buffer): DecodedBlocks {
   const records: Buffer[] = [];
   const counts: DecisionCount[] = [];
+  const latencies: LatencyCount[] = [];
   let damagedCount = 0;
   let end = 0;
   for (let at = 0; at + HEADER_BYTES <= bytes.byteLength;) {
@@ -195,14 +208,19 @@ export function decodeBlocks(bytes: Buffer): DecodedBlocks {
     }
     if (at > end) damagedCount += 1;
     if ("records" in found) records.push(found.records);
-    else counts.push(...found.counts);
+    else if ("counts" in found) counts.push(...found.counts);
+    else latencies.push(...found.latencies);
     at = found.end;
     end = at;
   }
-  return { records, counts, end, damagedCount };
+  return { records, counts, latencies, end, damagedCount };
 }
 
-type DecodedBlock = ({ records: Buffer } | { counts: DecisionCount[] }) & { end: number };
+type DecodedBlock = (
+  | { records: Buffer }
+  | { counts: DecisionCount[] }
+  | { latencies: LatencyCount[] }
+) & { end: number };
 
 function decodeBlockAt(bytes: Buffer, at: number): DecodedBlock | undefined {
   const start = at + HEADER_BYTES;
@@ -221,6 +239,11 @@ function decodeBlockAt(bytes: Buffer, at: number): DecodedBlock | undefined {
     const content = verified();
     const counts = content && decodeCounts(content);
     return counts && { counts, end: start + length };
+  }
+  if (magic === LATENCIES_MAGIC) {
+    const content = verified();
+    const latencies = content && decodeLatencies(content);
+    return latencies && { latencies, end: start + length };
   }
   const records = upgradeRecords(magic, verified);
   return records && { records, end: start + length };

@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import {
   encodeBlock,
   encodeCountBlock,
+  encodeLatencyBlock,
   formatCompressedFile,
   listSegments,
   readSegmentBlocks,
@@ -19,6 +20,7 @@ import {
   listSegmentCopies,
 } from "./segments.ts";
 import { diskFileLayer, replaceFile } from "../../platform/files.ts";
+import type { LatencyCount } from "../rows/latencies.ts";
 import type { DecisionCount } from "./counts.ts";
 import { createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
 import type { ProjectionProgress } from "./projector.ts";
@@ -89,13 +91,19 @@ export class DecisionSpool {
   }
 
   /**
-   * Appends the bytes of whole records, and counts; they are on disk when it returns.
+   * Appends the bytes of whole records, counts and times; they are on disk when it returns.
    * @throws the file system's error when they are not.
    */
-  append(parts: readonly Uint8Array[], nowMs: number, counts: readonly DecisionCount[] = []): void {
+  append(
+    parts: readonly Uint8Array[],
+    nowMs: number,
+    counts: readonly DecisionCount[] = [],
+    latencies: readonly LatencyCount[] = [],
+  ): void {
     const blocks = [
       ...(parts.length > 0 ? [encodeBlock(parts)] : []),
       ...(counts.length > 0 ? [encodeCountBlock(counts)] : []),
+      ...(latencies.length > 0 ? [encodeLatencyBlock(latencies)] : []),
     ];
     const block = Buffer.concat(blocks);
     if (this.pendingBytes === 0) this.#pendingSinceMs = nowMs;

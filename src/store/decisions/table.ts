@@ -391,4 +391,5 @@ export async function pruneDecisions(connection: Connection, cutoffMs: number): 
   );
   await connection.run(`DELETE FROM decision_rows WHERE evaluated_ms < ${cutoffMs}`);
   await connection.run(`DELETE FROM decision_count_rows WHERE minute_ms < ${cutoffMs}`);
+  await connection.run(`DELETE FROM latency_rows WHERE minute_ms < ${cutoffMs}`);
 }

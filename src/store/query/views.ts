@@ -5,6 +5,8 @@ import type { Connection } from "../duckdb.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
 import { FINDING_VIEWS } from "../rows/finding-views.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
+import { LATENCY_VIEWS } from "../rows/latencies.ts";
+import { MOVER_VIEWS } from "../rows/mover-views.ts";
 import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
 import { POLICY_VIEWS } from "../rows/policies.ts";
 import { REVIEW_QUEUE_VIEWS } from "../rows/review-queue.ts";
@@ -27,6 +29,8 @@ export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
   ...EVENT_VIEWS,
   ...FINDING_VIEWS,
   ...JOURNAL_VIEWS,
+  ...LATENCY_VIEWS,
+  ...MOVER_VIEWS,
   ...POLICY_VIEWS,
   ...REVIEW_QUEUE_VIEWS,
   ...SCORE_VIEWS,
