@@ -22,6 +22,8 @@ import { type SqlAnswer, SqlResult } from "./sql/results.ts";
 
 const LEAD = "One read-only SELECT over the views, in DuckDB's dialect: 8 seconds, 10,000 rows.";
 const PATH = "/v1/query";
+/** Until a query that is not known yet is ended again. */
+const END_RETRY_MS = 200;
 
 interface QueryState {
   readonly answer?: SqlAnswer;
@@ -109,11 +111,9 @@ function SqlEditor({ sql, onSql, onAsk, running }: SqlEditorProps): VNode {
     event.preventDefault();
     onAsk(readInputValue(event));
   };
-  // An answer that has come meanwhile is none to be ended.
-  const end = () =>
-    sendDocument("DELETE", `${PATH}/${running}`).catch((error: unknown) => {
-      if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    });
+  const current = useRef(running);
+  current.current = running;
+  const end = () => endQuery(running!, () => current.current === running);
   return html`<${Card}>
     <label class="skip" for=${id}>Question in SQL</label>
     <textarea
@@ -139,6 +139,21 @@ function SqlEditor({ sql, onSql, onAsk, running }: SqlEditorProps): VNode {
       <span class="dim small"><kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it</span>
     </div>
   <//>`;
+}
+
+/**
+ * Ends a query. Its request may still be on the way, on another connection: until then its name is unknown (404), as it
+ * is after an answer that has come meanwhile.
+ */
+async function endQuery(name: string, isRunning: () => boolean): Promise<void> {
+  while (isRunning()) {
+    try {
+      return await sendDocument("DELETE", `${PATH}/${name}`);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, END_RETRY_MS));
+  }
 }
 
 interface SqlExamplesProps {

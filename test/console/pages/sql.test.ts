@@ -83,6 +83,25 @@ describe("SQL", needs("chromium"), () => {
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
+  it("ends a question whose request is still on the way", async () => {
+    const { page } = visitor;
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    await page.route(
+      "**/v1/query",
+      async (route) => {
+        await promise;
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    const early = page.waitForResponse((response) => response.status() === 404);
+    await ask(`${LONG} -- on the way`);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await early;
+    release();
+    await page.getByText("the query was ended by the key that asked it").first().waitFor();
+  });
+
   it("says what is wrong with a question, and shows foreign text as text", async () => {
     const { page } = visitor;
     await ask("DELETE FROM outcomes");
