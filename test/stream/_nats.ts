@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -21,6 +22,9 @@ import { freePorts } from "../_ports.ts";
 import { startUntilMet } from "./_meeting.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const ASK_MS = 5000;
+/** Lines of a server's output in the error of one that is not up. */
+const OUTPUT_LINES = 10;
 const found = spawnSync(join(ROOT, ".ci/nats-server.sh"), ["--find"], { encoding: "utf8" });
 
 /** A server that syncs before it acknowledges; undefined where there is none: `needs("nats-server")`. */
@@ -129,13 +133,18 @@ export class Servers {
     await this.ready();
   }
 
-  /** Until every server answers and one leads. */
+  /**
+   * Until every server answers and one leads. Whether its streams have caught up is not asked: under appends that go
+   * on, a server short of CPU may never be current.
+   */
   async ready(): Promise<void> {
-    const page = this.#options.hasMonitor === false ? undefined : "/healthz";
+    const page = this.#options.hasMonitor === false ? undefined : "/healthz?js-server-only=true";
     const until = performance.now() + WAIT_MS_MAX;
-    for (const monitor of page === undefined ? [] : this.monitors) {
+    for (const [index, monitor] of (page === undefined ? [] : this.monitors).entries()) {
       while (!(await isOk(monitor + page))) {
-        if (performance.now() > until) throw new Error(`nats-server is not up: ${monitor}`);
+        if (this.#hasEnded(index) || performance.now() > until) {
+          throw new Error(`nats-server is not up: ${monitor}\n${this.#readOutput(index)}`);
+        }
         await sleep(50);
       }
     }
@@ -143,6 +152,17 @@ export class Servers {
       if (performance.now() > until) throw new Error("the servers have elected no leader");
       await sleep(50);
     }
+  }
+
+  #hasEnded(index: number): boolean {
+    const { exitCode, signalCode } = this.#processes[index]!;
+    return exitCode !== null || signalCode !== null;
+  }
+
+  /** The last lines that it printed: a port in use ends it, for one. */
+  #readOutput(index: number): string {
+    const path = join(this.directory, `${index}.out`);
+    return readFileSync(path, "utf8").split("\n").slice(-OUTPUT_LINES).join("\n");
   }
 
   async #hasLeader(): Promise<boolean> {
@@ -219,6 +239,8 @@ interface Meta {
 }
 
 async function isOk(url: string): Promise<boolean> {
-  const response = await fetch(url).catch(() => undefined);
+  // One that stands still takes connections and never answers.
+  const signal = AbortSignal.timeout(ASK_MS);
+  const response = await fetch(url, { signal }).catch(() => undefined);
   return response?.ok ?? false;
 }
