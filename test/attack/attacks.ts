@@ -21,6 +21,7 @@ import { provenanceFlood } from "./attacks/provenance-flood.ts";
 import { requestId } from "./attacks/request-id.ts";
 import { grantAndRun } from "./attacks/grant-and-run.ts";
 import { signedRing } from "./attacks/signed-ring.ts";
+import { slanderRing } from "./attacks/slander-ring.ts";
 import { scopes } from "./attacks/scopes.ts";
 import { slowConnections } from "./attacks/slow-connections.ts";
 import { smuggling } from "./attacks/smuggling.ts";
@@ -46,6 +47,7 @@ export const ATTACKS: readonly Attack[] = [
   namespaceTaken,
   forgedReporter,
   signedRing,
+  slanderRing,
   grantAndRun,
   requestId,
   unstoppableSql,
