@@ -212,6 +212,7 @@ export const SCOPES = [
   "reviews:decide",
   "conditions:restrict",
   "conditions:clear",
+  "signals:write",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

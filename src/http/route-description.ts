@@ -58,8 +58,8 @@ export interface ParameterDescription {
 }
 
 export interface RouteBody {
-  /** `batch`: a document that is an array, or lines. */
-  readonly kind: "document" | "ndjson" | "batch";
+  /** `batch`: a document that is an array, or lines. `token`: the text of a security event token. */
+  readonly kind: "document" | "ndjson" | "batch" | "token";
   readonly bytesMax: number;
   /** Name of the schema in the OpenAPI document. */
   readonly schema: string;

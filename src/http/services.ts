@@ -1,6 +1,7 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
 import type { Conditions } from "../bureau/conditions.ts";
+import type { SignalReceiver } from "../bureau/signals.ts";
 import type { TenantPolicies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
@@ -138,6 +139,8 @@ export interface HttpDependencies {
   policies?: TenantPolicies;
   /** Operators' conditions and stops; without them their routes answer `not_found`. */
   conditions?: Conditions;
+  /** Security signals of pinned issuers. */
+  signals?: SignalReceiver | undefined;
   /** Back-tests of policies; without them their routes answer `not_found`. */
   backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
@@ -165,6 +168,7 @@ export const MISSING_SERVICE_DETAILS = {
   changes: "this service has no change feed",
   backtests: "this service makes no back-tests",
   conditions: "this service keeps no conditions",
+  signals: "this service has no file of signal issuers: see TRUSTRANK_SIGNALS_FILE",
   console: "no route has this path",
   credibility: "this service runs without credibility",
   dailyScores: "this service rebuilds no daily scores",

@@ -25,6 +25,7 @@ import { FindingMonitor } from "./health/finding-monitor.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import { SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
+import { openSignals } from "./signals.ts";
 import { ThreadHeaps } from "../platform/thread-heaps.ts";
 import { type LearningServices, openLearning, showSampleFindings } from "./learning.ts";
 import { openReporters, type ReporterServices } from "./reporters.ts";
@@ -123,7 +124,8 @@ async function openService(
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   watchFindings(ground, log, closers);
   const opened = { scorer, reporting, webhooks, changes, ...openCounters(ground, heaps, closers) };
-  const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
+  const signals = await openSignals(config.signalsFile, ground, log, closers);
+  const parts = { ...ground, ...learning, ...metering, ...watching, ...opened, signals };
   const sampleCount = await sample;
   const dependencies = buildHttpDependencies(config, log, parts);
   const opening = { ...parts, dependencies, onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED) };
@@ -304,6 +306,7 @@ interface ServiceParts extends ServiceStorage, LearningServices, Metering, Reque
   changes: ChangeFollowers;
   signedCounter: SignedCounter;
   memory: MemorySampler;
+  signals: Awaited<ReturnType<typeof openSignals>>;
 }
 
 function buildHttpDependencies(
@@ -321,6 +324,7 @@ function buildHttpDependencies(
     vault: evidence.sources.vault,
     policies: parts.policies,
     conditions: parts.conditions,
+    signals: parts.signals,
     reviews: evidence.reviews,
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,

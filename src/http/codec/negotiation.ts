@@ -65,6 +65,15 @@ export function wantsNdjson(accept: string | undefined): boolean {
   return named.some(({ type, parameters }) => NDJSON_TYPES.has(type) && parameters["q"] !== "0");
 }
 
+/** Media type of a security event token (RFC 8417). */
+export const SIGNAL_MEDIA_TYPE = "application/secevent+jwt";
+
+/** Passes when the body is of that type, else ServiceFault `unsupported_media_type`. */
+export function assertMediaType(contentType: string | undefined, type: string): void {
+  if (contentType !== undefined && parseMediaType(contentType) === type) return;
+  throw createUnsupportedMediaTypeFault(`the body must be \`${type}\``);
+}
+
 /** Passes when the body is NDJSON, else ServiceFault `unsupported_media_type`. */
 export function assertNdjson(contentType: string | undefined): void {
   if (!isNdjson(contentType)) {

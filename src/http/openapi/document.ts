@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
 // paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
 import { isObject } from "../../contract/parse/json-object.ts";
+import { SIGNAL_MEDIA_TYPE } from "../codec/negotiation.ts";
 import type {
   RouteParameter,
   ParameterDescription,
@@ -141,8 +142,13 @@ function buildParameter(name: string, place: "path" | "query", given: RouteParam
 function buildRequestBody(body: RouteBody, required: boolean): Json {
   const documents = buildDocumentContent(body.schema);
   const lines = { "application/x-ndjson": { schema: buildLineSchema(body) } };
-  const content =
-    body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
+  const contents = {
+    document: documents,
+    ndjson: lines,
+    batch: { ...documents, ...lines },
+    token: { [SIGNAL_MEDIA_TYPE]: { schema: { $ref: `#/components/schemas/${body.schema}` } } },
+  };
+  const content = contents[body.kind];
   const omission = required ? "" : "; may be left out, which means `{}`";
   return { required, description: `At most ${body.bytesMax} bytes${omission}`, content };
 }

@@ -20,6 +20,7 @@ import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as series from "../../contract/schemas/series.ts";
+import * as signals from "../../contract/schemas/signals.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
@@ -50,6 +51,7 @@ const SCHEMA_MODULES = [
   scores,
   series,
   service,
+  signals,
   signingKeys,
   sources,
   tenants,

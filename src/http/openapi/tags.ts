@@ -54,6 +54,7 @@ export const TAGS: readonly Tag[] = [
     paths: [
       "/v1/conditions",
       "/v1/stop",
+      "/v1/signals",
       "/v1/agents/{id}/condition",
       "/v1/namespaces/{namespace}/condition",
     ],

@@ -24,6 +24,7 @@ import { REPORT_ROUTES } from "../reports/routes.ts";
 import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SERVICE_ROUTES } from "./service.ts";
+import { SIGNAL_ROUTES } from "./signals.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -49,6 +50,7 @@ export const ROUTES: readonly Route[] = [
   ...DAILY_SCORE_ROUTES,
   ...QUERY_ROUTES,
   ...WEBHOOK_ROUTES,
+  ...SIGNAL_ROUTES,
   ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...INDEX_ROUTES,

@@ -68,6 +68,7 @@ export function parseServeConfig(flags: ServeFlags, environment: Environment) {
     archive: parseArchiveConfig(read, environment),
     cluster: parseClusterConfig(flags, environment),
     webhookAllow: read("webhookAllow"),
+    signalsFile: read("signalsFile"),
     decisionsKeptDays: read("decisionsKeptDays"),
     outcomesKeptDays: read("outcomesKeptDays"),
     provenanceKeptDays: read("provenanceKeptDays"),

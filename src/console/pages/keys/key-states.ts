@@ -24,6 +24,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "reviews:decide": "decide reviews",
   "conditions:restrict": "suspend and watch agents, stop the fleet",
   "conditions:clear": "clear agents",
+  "signals:write": "send security signals",
   admin: "everything, keys too",
 };
 export const SCOPES = Object.keys(SCOPE_WORDS) as Scope[];
