@@ -8,7 +8,7 @@ import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import type { ChangeNews } from "../http/changes/log.ts";
 import { ChangeFeed } from "./changes/feed.ts";
-import { buildPolicyEffect, buildReviewEffect } from "./changes/records.ts";
+import { buildConditionEffect, buildPolicyEffect, buildReviewEffect } from "./changes/records.ts";
 import type { Listeners } from "./listeners.ts";
 
 export class ChangeBroadcaster {
@@ -54,6 +54,7 @@ export class ChangeBroadcaster {
   sendCondition(event: ConditionEvent): void {
     this.scorer?.sendCondition(event);
     this.#send((listeners) => listeners.sendCondition(event));
+    this.feed.confirmEffect(buildConditionEffect(event));
   }
 
   /** A reporter's key or a namespace's owner has changed: no later report is judged as before. */

@@ -2,14 +2,22 @@
 import * as t from "./schema.ts";
 
 /** What changed. Append: clients drop everything they cached for a kind that they do not know. */
-export const CHANGE_KINDS = ["key", "namespace", "review", "policy", "config"] as const;
+export const CHANGE_KINDS = [
+  "key",
+  "namespace",
+  "review",
+  "policy",
+  "config",
+  "condition",
+  "stop",
+] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 export const Change = t.defineMessage("Change", {
   position: t.withDescription(t.text, "its place in the feed"),
   kind: t.withDescription(
     t.defineChoice(CHANGE_KINDS),
-    "an agent's signing key, the owner of a namespace, a review decision, a tenant's policy, the scoring configuration",
+    "an agent's signing key, the owner of a namespace, a review decision, a tenant's policy, the scoring configuration, an operator's condition, a stop of all agents",
   ),
   tenant: t.withDescription(
     t.textOrNull,

@@ -2,6 +2,8 @@
 // and names of people stay in the journal.
 import { formatCanonicalJson } from "../../contract/canonical-json.ts";
 import { createHash } from "node:crypto";
+import { type ConditionEvent, decodeConditionEvent } from "../../contract/conditions/events.ts";
+import { isNamespacePattern } from "../../contract/identifiers.ts";
 import type { KeyEvent } from "../../contract/key-events.ts";
 import type { NamespaceEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
@@ -47,6 +49,12 @@ export function buildReviewEffect({
   return `review ${agent} ${tenant}`;
 }
 
+/** The effect of a condition or a stop: every thread has been sent it. */
+export function buildConditionEffect(event: ConditionEvent): string {
+  const subject = "subject" in event ? event.subject : "";
+  return `${event.event} ${subject} ${event.tenant ?? ""}`;
+}
+
 type RecordDecoder = (payload: Buffer, context: RecordContext) => DecodedChange | undefined;
 
 /** By kind of record; undefined for a record that changes no verdict. A new kind is one line. */
@@ -56,6 +64,7 @@ const DECODERS: Readonly<Record<number, RecordDecoder>> = {
   [FRAME_KINDS.reviewEvent]: decodeReviewChange,
   [FRAME_KINDS.policy]: decodePolicyChange,
   [FRAME_KINDS.config]: decodeConfigChange,
+  [FRAME_KINDS.condition]: decodeConditionChange,
 };
 
 /** Kinds of records in the table. */
@@ -96,6 +105,17 @@ function decodePolicyChange(payload: Buffer): DecodedChange {
   const event = decodePolicyEvent(payload);
   const { tenant, version } = event;
   return { kind: "policy", tenant, version, effect: buildPolicyEffect(event) };
+}
+
+function decodeConditionChange(payload: Buffer): DecodedChange {
+  const event = decodeConditionEvent(payload);
+  const { tenant } = event;
+  const effect = buildConditionEffect(event);
+  if (!("subject" in event)) return { kind: "stop", tenant, effect };
+  const { subject } = event;
+  if (!isNamespacePattern(subject)) return { kind: "condition", tenant, agent: subject, effect };
+  const namespace = subject.slice("agent://".length, -"/*".length);
+  return { kind: "condition", tenant, namespace, effect };
 }
 
 /** The payload is the configuration, or a cluster's change of it. */

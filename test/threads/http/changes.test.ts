@@ -184,6 +184,39 @@ describe("changes over four HTTP threads", () => {
     client.close();
   });
 
+  it("a suspended agent's cached verdict ends in a gateway, and so does everybody's by a stop", async () => {
+    const agentId = "agent://changes/third";
+    const apiKey = await makeKey("acme", ["score:read"]);
+    const operator = await makeKey("acme", ["conditions:restrict", "score:read"]);
+    const options = { baseUrl: service.url, apiKey, timeoutMs: 30_000 };
+    const gateway = new TrustGateway({ client: new TrustRankClient(options) });
+    const follower = new Stream(service.url, undefined, apiKey);
+    await eventually(() => follower.position !== "");
+    const ask = () => gateway.authorize({ agentId, action: "a.b", toolLevel: "L0" });
+    const word = (wanted: string) => eventually(async () => (await ask()).word === wanted);
+    const path = `/v1/agents/${encodeURIComponent(agentId)}/condition`;
+    const reason = { code: "fraud", text: "seen twice" };
+    for (const subject of [path, "/v1/namespaces/changes/condition"]) {
+      await word("ALLOW");
+      const set = await call("PUT", subject, { state: "suspended", reason }, operator);
+      expect(set.status, JSON.stringify(set.json)).toBe(200);
+      await word("BLOCK");
+      expect((await call("DELETE", subject, undefined, operator)).status).toBe(200);
+    }
+    await word("ALLOW");
+    expect((await call("PUT", "/v1/stop", { above: null, reason }, operator)).status).toBe(200);
+    await word("BLOCK");
+    expect((await call("DELETE", "/v1/stop", undefined, operator)).status).toBe(200);
+    await word("ALLOW");
+    await eventually(() => follower.changes.length >= 6);
+    const named = follower.changes.map(({ kind, agent }) => `${kind} ${agent ?? ""}`);
+    const agent = `condition ${agentId}`;
+    expect(named).toEqual([agent, agent, "condition ", "condition ", "stop ", "stop "]);
+    expect(JSON.stringify(follower.changes)).not.toContain("seen twice");
+    follower.close();
+    gateway.close();
+  });
+
   it("ends its streams when it ends, and does not wait for them", async () => {
     const stream = new Stream(service.url);
     await eventually(() => stream.position !== "");
