@@ -21,6 +21,7 @@ const loadClusterRestore = () => import("./cluster/restore-command.ts");
 const loadClusterStatus = () => import("./cluster/status-command.ts");
 const loadClusterUpgradeFinish = () => import("./cluster/upgrade-finish-command.ts");
 const loadClusterTrim = () => import("./cluster/trim-command.ts");
+const loadConditions = () => import("./conditions/conditions-command.ts");
 const loadConfig = () => import("./config-command.ts");
 const loadCredibility = () => import("./credibility-command.ts");
 const loadDailyScores = () => import("./daily-scores-command.ts");
@@ -131,3 +132,11 @@ export const listWebhookDeadLetters = createLazyCommand(
   loadWebhooks,
   (module) => module.listWebhookDeadLetters,
 );
+export const setCondition = createLazyCommand(loadConditions, (module) => module.setCondition);
+export const clearCondition = createLazyCommand(loadConditions, (module) => module.clearCondition);
+export const listConditions = createLazyCommand(loadConditions, (module) => module.listConditions);
+export const importConditions = createLazyCommand(
+  loadConditions,
+  (module) => module.importConditions,
+);
+export const stopAgents = createLazyCommand(loadConditions, (module) => module.stopAgents);

@@ -22,6 +22,7 @@ import {
   addUsageCommand,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, parseCount, buildSettingOption } from "./command-line/flags.ts";
+import { addConditionCommands } from "./command-line/condition-commands.ts";
 import { addReviewCommands } from "./command-line/review-commands.ts";
 import {
   addKaizenCommands,
@@ -120,6 +121,7 @@ for (const add of [
   addScoresCommand,
   addPolicyCommands,
   addReviewCommands,
+  addConditionCommands,
   addExportCommand,
   addUsageCommand,
   addQuotaCommands,

@@ -6,6 +6,7 @@ import type { AgentConditions } from "../../contract/conditions/book.ts";
 import { isReservedAgent } from "../../contract/identifiers.ts";
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import { REASONS } from "../../contract/reasons.ts";
+import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISION, REASON_CODES, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { ConditionCode, LegCode, ReviewCode, ToolLevel } from "../../contract/vocabulary.ts";
@@ -142,9 +143,18 @@ export function isSuspendedForFraud({ conditions, conditionFacts }: VerdictConte
  * Leaves `context.overrideCode`. Returns the index of the decision.
  */
 export function decideLeg(context: VerdictContext): number {
+  decideConnection(context, context.connection);
+  return applyConditionsToDecision(context, applyReviewToDecision(context));
+}
+
+/** The same without reviews, which hold for one call. */
+export function decideUnreviewedLeg(context: VerdictContext): number {
+  decideConnection(context, context.connection);
+  return applyConditionsToDecision(context, context.connection.decisionIndex);
+}
+
+function applyConditionsToDecision(context: VerdictContext, reviewedIndex: number): number {
   const { connection } = context;
-  decideConnection(context, connection);
-  const reviewedIndex = applyReviewToDecision(context);
   const measuredIndex = connection.decisionIndex;
   context.overrideCode = selectReviewCode(measuredIndex, reviewedIndex);
   context.isWatched = false;
@@ -207,6 +217,31 @@ export function findHighestLevel(context: VerdictContext, isHandshake: boolean):
     if (isLevelAllowed(context, level, { isHandshake, isCleared })) return level;
   }
   return "L0";
+}
+
+/** What holds for the context's agent, for people who ask why. */
+export function listAgentConditions({
+  conditions,
+}: VerdictContext): AgentExplanation["conditions"] {
+  if (conditions === undefined) return [];
+  const formatEnd = (untilMs: number | null) =>
+    untilMs === null ? null : new Date(untilMs).toISOString();
+  const listed: AgentExplanation["conditions"] = conditions.covering.map(
+    ({ condition: { state, reason, until_ms: untilMs }, isOfBureau }) => {
+      const scope = isOfBureau ? "bureau" : "tenant";
+      return { state, scope, reason: reason.code, until: formatEnd(untilMs) };
+    },
+  );
+  const { bureauStop, tenantStop } = conditions;
+  for (const [scope, stop] of [
+    ["bureau", bureauStop],
+    ["tenant", tenantStop],
+  ] as const) {
+    if (stop === undefined) continue;
+    const until = formatEnd(stop.until_ms);
+    listed.push({ state: "stopped", scope, reason: stop.reason.code, until });
+  }
+  return listed;
 }
 
 /** A ruling of the rules as conditions decided it when the leg was logged. */

@@ -9,13 +9,16 @@ import { STANDING_BITS } from "../../contract/standings.ts";
 import type { CallContext } from "../bureau.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
 import type { Vouching } from "../../contract/policy.ts";
-import { decideConnection } from "../../policy/connection.ts";
-import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { isSilent } from "../../policy/stakes-decision.ts";
 import { findVouching } from "../../policy/vouching.ts";
-import { roundEffectiveScore } from "./leg.ts";
+import {
+  decideUnreviewedLeg,
+  findConditions,
+  findHighestLevel,
+  listAgentConditions,
+} from "./condition-override.ts";
+import { roundEffectiveScore, selectLegMaxStakes } from "./leg.ts";
 import { appendReasons, listImprovements } from "./reasons.ts";
-import { encodeStakesBound } from "./stakes-bound.ts";
 import { findReservedAgent } from "./test-agents.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 import { scaleScoreTo100 } from "./verify.ts";
@@ -37,6 +40,7 @@ export function explainAgentScore(
   const measured = engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
   context.reading = reading;
+  context.conditions = findConditions(context);
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
@@ -45,8 +49,9 @@ export function explainAgentScore(
     score: scaleScoreTo100(scoreInternal),
     effective_score: roundEffectiveScore(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
-    tool_level_max: findHighestAllowedLevel(context, false),
+    tool_level_max: findHighestLevel(context, false),
     vouched: findBroadestVouching(context),
+    conditions: listAgentConditions(context),
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,
@@ -82,9 +87,8 @@ export function explainAgentScore(
 /** The decision at the context's stakes; the reasons of the last added stay. */
 function addDecisionAtStakes(explanation: AgentExplanation, context: VerdictContext): void {
   const { stakes, connection } = context;
-  decideConnection(context, connection);
-  const decision = DECISIONS[connection.decisionIndex]!;
-  const maxStakes = encodeStakesBound(connection.stakesMax);
+  const decision = DECISIONS[decideUnreviewedLeg(context)]!;
+  const maxStakes = selectLegMaxStakes(context);
   explanation.decisions.push({ stakes, decision, max_stakes: maxStakes });
   // The last are the highest stakes: their reasons show the obstacles to a clear decision anywhere.
   const codes: ReasonCode[] = [];

@@ -280,6 +280,18 @@ export const AgentExplanation = t.defineMessage("AgentExplanation", {
     ...Vouching,
     type: ["object", "null"],
   }),
+  /**
+   * What operators have said of the agent, its namespaces or all agents, and holds now: a condition's state, or
+   * `stopped`. The decisions below follow it.
+   */
+  conditions: t.defineList(
+    t.defineObject({
+      state: t.defineChoice(["suspended", "watch", "cleared", "stopped"]),
+      scope: t.defineChoice(["tenant", "bureau"]),
+      reason: t.text,
+      until: t.timeOrNull,
+    }),
+  ),
   failure_probability: t.defineObject({
     ...t.repeatSchema(t.number, "expected", "optimistic", "pessimistic"),
   }),

@@ -12,13 +12,19 @@ import { isNamespacePattern, parseScoredId } from "../../contract/identifiers.ts
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseCondition, parseConditionBatch, parseStop } from "../../contract/parse/conditions.ts";
 import { parseLimit, readChoice, throwInvalidParameter } from "../../contract/parse/parameters.ts";
+import type { Principal } from "../../contract/principal.ts";
 import type { AgentCondition } from "../../contract/schemas/conditions.ts";
 import { CLUSTER_CHANGE_DEADLINE_MS, confirmMissing } from "../access/missing-ids.ts";
 import type { Exchange } from "../exchange.ts";
+import { resolveNamedTenant } from "./decisions.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
+const TENANT_QUERY = {
+  tenant: "For an administrator: whose; the key's tenant when left out",
+} as const;
 const SCOPE_QUERY = {
+  ...TENANT_QUERY,
   scope: { description: "Whose: `tenant` when left out", values: CONDITION_SCOPES },
 } as const;
 const RIGHTS = "`conditions:restrict`, or `conditions:clear` for `cleared`; `admin` for the bureau";
@@ -45,6 +51,7 @@ function buildSubjectRoutes(
       method: "PUT",
       path,
       summary: `Suspends, watches or clears ${kind === "agent" ? "an agent" : "all agents of a namespace"}: ${RIGHTS}`,
+      query: TENANT_QUERY,
       body: CONDITION_BODY,
       responses,
       handle: (exchange) => setCondition(exchange, readSubject(exchange)),
@@ -60,8 +67,8 @@ function buildSubjectRoutes(
       handle: async (exchange) => {
         const subject = readSubject(exchange);
         const conditions = exchange.require("conditions");
-        const { principal } = exchange;
-        return exchange.document(200, conditions.find(subject, readScope(exchange), principal));
+        const found = conditions.find(subject, readScope(exchange), readPrincipal(exchange));
+        return exchange.document(200, found);
       },
     },
     {
@@ -102,6 +109,7 @@ export const CONDITION_ROUTES: readonly Route[] = [
     method: "POST",
     path: "/v1/conditions",
     summary: `Sets up to 1,000 conditions: ${RIGHTS}`,
+    query: TENANT_QUERY,
     body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "ConditionBatch" },
     responses: { 200: { description: "How many were set", schema: "ConditionsSet" } },
     handle: setConditions,
@@ -113,6 +121,7 @@ export const CONDITION_ROUTES: readonly Route[] = [
     path: "/v1/stop",
     summary:
       "Stops all agents above a level: `conditions:restrict`; `admin` for those of all tenants",
+    query: TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "StopRequest" },
     responses: { 200: { description: "The stop", schema: "Stop" } },
     handle: stopAgents,
@@ -123,9 +132,10 @@ export const CONDITION_ROUTES: readonly Route[] = [
     path: "/v1/stop",
     summary: "The stops in force for the key's tenant",
     access: "score:read",
+    query: TENANT_QUERY,
     responses: { 200: { description: "The stops", schema: "StopState" } },
     handle: async (exchange) => {
-      const stops = exchange.require("conditions").listStops(exchange.principal);
+      const stops = exchange.require("conditions").listStops(readPrincipal(exchange));
       return exchange.document(200, { stops });
     },
   },
@@ -143,6 +153,13 @@ export const CONDITION_ROUTES: readonly Route[] = [
 
 function readScope({ query }: Exchange): ConditionScope {
   return readChoice(query, "scope", CONDITION_SCOPES) ?? "tenant";
+}
+
+/** The key, acting for the tenant that an administrator names. */
+function readPrincipal(exchange: Exchange): Principal {
+  const { principal } = exchange;
+  const tenant = resolveNamedTenant(exchange);
+  return tenant === principal.tenant ? principal : { ...principal, tenant };
 }
 
 function readAgent(exchange: Exchange): string {
@@ -167,31 +184,30 @@ async function replyWithEffect(exchange: Exchange, document: object): Promise<Re
 async function setCondition(exchange: Exchange, subject: string): Promise<Reply> {
   const order = parseCondition(exchange.readDocument(), exchange.services.clock());
   const conditions = exchange.require("conditions");
-  return replyWithEffect(exchange, await conditions.set(subject, order, exchange.principal));
+  return replyWithEffect(exchange, await conditions.set(subject, order, readPrincipal(exchange)));
 }
 
 async function liftCondition(exchange: Exchange, subject: string): Promise<Reply> {
   const conditions = exchange.require("conditions");
-  const { principal } = exchange;
-  const lifted = await conditions.lift(subject, readScope(exchange), principal);
+  const lifted = await conditions.lift(subject, readScope(exchange), readPrincipal(exchange));
   return replyWithEffect(exchange, lifted);
 }
 
 async function setConditions(exchange: Exchange): Promise<Reply> {
   const orders = parseConditionBatch(exchange.readDocument(), exchange.services.clock());
-  await exchange.require("conditions").setAll(orders, exchange.principal);
+  await exchange.require("conditions").setAll(orders, readPrincipal(exchange));
   return replyWithEffect(exchange, { set: orders.length });
 }
 
 async function stopAgents(exchange: Exchange): Promise<Reply> {
   const order = parseStop(exchange.readDocument(), exchange.services.clock());
-  const stopped = await exchange.require("conditions").stop(order, exchange.principal);
+  const stopped = await exchange.require("conditions").stop(order, readPrincipal(exchange));
   return replyWithEffect(exchange, stopped);
 }
 
 async function liftStop(exchange: Exchange): Promise<Reply> {
   const conditions = exchange.require("conditions");
-  const lifted = await conditions.liftStop(readScope(exchange), exchange.principal);
+  const lifted = await conditions.liftStop(readScope(exchange), readPrincipal(exchange));
   return replyWithEffect(exchange, lifted);
 }
 
