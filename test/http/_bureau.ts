@@ -171,7 +171,7 @@ export class MemoryBureau implements Bureau {
       tier: leg.tier,
       tool_level_max: "L1",
       vouched: null,
-    conditions: [],
+      conditions: [],
       failure_probability: { expected: 0.1, optimistic: 0.05, pessimistic: 0.2 },
       evidence: {
         outcomes: 0,

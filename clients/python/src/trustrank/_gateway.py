@@ -25,7 +25,14 @@ STAKES_MAX = 1e12
 _RETRY_AFTER_SEC = 1
 #: Labels of an ALLOW that is not flagged for review; a label that is not known here is.
 _UNFLAGGED_LABELS = frozenset(
-    {"TRUST_SUFFICIENT", "RISK_TOLERATED", "THIN_FILE_TOLERATED", "VOUCHED", "REVIEW_OVERTURNED"}
+    {
+        "TRUST_SUFFICIENT",
+        "RISK_TOLERATED",
+        "THIN_FILE_TOLERATED",
+        "VOUCHED",
+        "REVIEW_OVERTURNED",
+        "CLEARED",
+    }
 )
 
 
