@@ -66,7 +66,7 @@ function send<Body>(url: string, method: string, route: string, body?: unknown, 
       response.on("data", (piece) => (received += piece));
       response.on("end", () => {
         const isJson = /json/.test(response.headers["content-type"] ?? "");
-        const parsed = isJson ? JSON.parse(received) : received;
+        const parsed = isJson && received !== "" ? JSON.parse(received) : received;
         resolve({ status: response.statusCode!, headers: response.headers, body: parsed as Body });
       });
     });
