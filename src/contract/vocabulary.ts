@@ -164,6 +164,8 @@ export type ReviewCode = (typeof REVIEW_CODES)[number];
 /** Codes of conditions and stops that an operator has set. */
 export const CONDITION_CODES = ["SUSPENDED", "STOPPED", "WATCHED", "CLEARED"] as const;
 export type ConditionCode = (typeof CONDITION_CODES)[number];
+/** Code of what replaced, or only marked, the measured decision of a leg. */
+export type OverrideCode = ReviewCode | ConditionCode | "";
 /** All that `reason_codes` of a leg may hold; `CLEARED` only stands in the log. */
 export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES, ...CONDITION_CODES] as const;
 export type LegCode = (typeof LEG_CODES)[number];

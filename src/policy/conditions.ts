@@ -1,7 +1,7 @@
 // Conditions and stops as they bear on one tool level, or on a connection, which names none: what restricts an agent
 // if it holds at any level, what clears it only if it covers the sensitive ones. Reuses its result: hot path.
 import type { AgentConditions, CoveringCondition } from "../contract/conditions/book.ts";
-import type { Condition, FleetStop } from "../contract/conditions/events.ts";
+import { type Condition, type FleetStop, FRAUD_REASON } from "../contract/conditions/events.ts";
 import type { StakesTerms } from "../contract/stakes-policy.ts";
 import { TOOL_LEVELS } from "../contract/vocabulary.ts";
 import type { ReviewLevel } from "../contract/vocabulary.ts";
@@ -110,4 +110,9 @@ function isStopped(stop: FleetStop | undefined, level: ReviewLevel): boolean {
   if (stop === undefined) return false;
   if (stop.above === null || level === "connect") return true;
   return TOOL_LEVELS.indexOf(level) > TOOL_LEVELS.indexOf(stop.above);
+}
+
+/** Whether the bureau has suspended the agent for fraud. */
+export function isSuspendedForFraud({ bureauSuspended }: ConditionFacts): boolean {
+  return bureauSuspended?.reason.code === FRAUD_REASON;
 }

@@ -94,20 +94,18 @@ export async function openStorage(options: StorageOptions) {
       store.setAgentTable(memory);
     },
   });
+  closers.push(() => evidence.close());
   const hasRecords = evidence.ledger.position() > 0;
   if (!isKeyFileThere && !hasRecords) await writeKeyFile(paths.root, keyring.listStoredKeys());
   // Without a cluster, whose journal has the keys, the file is there from the first start on.
   const isKeyFileLost = !isKeyFileThere && hasRecords && cluster === undefined;
   clock.begin(evidence.ledger.replay.lastRecordMs);
   store.setAgentTable(evidence.ledger.engineMemory);
-  closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
-  const policies = openPolicies(evidence, subscribers, clock);
-  const conditions = openConditions(evidence, subscribers, clock);
-  const opened = { claim, paths, sockets, archive, keyring, decisions, store, evidence };
-  const parts = { ...opened, policies, conditions };
+  const commands = openOperatorCommands(evidence, subscribers, clock);
+  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
-  return { ...parts, clock, cluster, remote, sharedWeights, isKeyFileLost };
+  return { ...parts, ...commands, clock, cluster, remote, sharedWeights, isKeyFileLost };
 }
 
 /** Undefined where the process is the whole bureau. */
@@ -121,31 +119,26 @@ async function joinCluster(
   return openCluster({ config, claim, log, onFatal, written });
 }
 
-function openPolicies(
-  { ledger, policies }: ServiceCore,
+/** What operators change: policies and conditions. */
+function openOperatorCommands(
+  { ledger, policies: policyBook, conditions: conditionBook, reviews }: ServiceCore,
   subscribers: ChangeBroadcaster,
   clock: SteadyClockWriter,
 ) {
-  return new TenantPolicies({
+  const policies = new TenantPolicies({
     log: ledger,
-    book: policies,
+    book: policyBook,
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-}
-
-function openConditions(
-  { ledger, conditions, reviews }: ServiceCore,
-  subscribers: ChangeBroadcaster,
-  clock: SteadyClockWriter,
-) {
-  return new Conditions({
+  const conditions = new Conditions({
     log: ledger,
-    book: conditions,
+    book: conditionBook,
     reviews,
     onEvent: (event) => subscribers.sendCondition(event),
     clock: clock.now,
   });
+  return { policies, conditions };
 }
 
 export type ServiceStorage = Awaited<ReturnType<typeof openStorage>>;

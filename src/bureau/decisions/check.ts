@@ -1,14 +1,9 @@
 // Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
 import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
-import type { LegCode } from "../../contract/vocabulary.ts";
+import type { LegCode, OverrideCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
-import {
-  decideLeg,
-  findHighestLevel,
-  type OverrideCode,
-  selectExpiresAt,
-} from "./condition-override.ts";
+import { decideLeg, findHighestLevel, selectExpiresAt } from "./condition-override.ts";
 import { appendLegReasons, roundEffectiveScore, selectLegMaxStakes } from "./leg.ts";
 import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";

@@ -1,7 +1,6 @@
 // Operators' conditions and stops applied to rulings and connections, by the order of policy/precedence.ts. Hot path:
 // without a condition on the agent and without a stop, a verdict only finds `context.conditions` undefined.
 import type { Condition, FleetStop } from "../../contract/conditions/events.ts";
-import { FRAUD_REASON } from "../../contract/conditions/events.ts";
 import type { AgentConditions } from "../../contract/conditions/book.ts";
 import { isReservedAgent } from "../../contract/identifiers.ts";
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
@@ -9,11 +8,12 @@ import { REASONS } from "../../contract/reasons.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISION, REASON_CODES, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
-import type { ConditionCode, LegCode, ReviewCode, ToolLevel } from "../../contract/vocabulary.ts";
+import type { LegCode, OverrideCode, ToolLevel } from "../../contract/vocabulary.ts";
 import {
   type ConditionFacts,
   createConditionFacts,
   fillConditionFacts,
+  isSuspendedForFraud,
 } from "../../policy/conditions.ts";
 import { decideConnection } from "../../policy/connection.ts";
 import { findHighestAllowedLevel, isLevelAllowed } from "../../policy/policy-query.ts";
@@ -37,9 +37,6 @@ import type { BureauServices } from "../services.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
 const KEY_REVOKED = REASON_CODES.indexOf("KEY_REVOKED");
-
-/** Code of what replaced, or only marked, the measured decision of a leg. */
-export type OverrideCode = ReviewCode | ConditionCode | "";
 
 /** Looks up what holds for the context's agent. Reserved test agents have no conditions. */
 export function findConditions({
@@ -133,11 +130,6 @@ export function selectExpiresAt({ untilMs, nowMs, times }: VerdictContext): stri
   return untilMs < nowMs + VERDICT_TTL_MS ? new Date(untilMs).toISOString() : times.expiresAt;
 }
 
-/** Whether the bureau has suspended the agent for fraud. */
-export function isSuspendedForFraud({ conditions, conditionFacts }: VerdictContext): boolean {
-  return conditions !== undefined && conditionFacts.bureauSuspended?.reason.code === FRAUD_REASON;
-}
-
 /**
  * Decides the connection of the context's agent: measured (`context.connection`), then reviewed, then by conditions.
  * Leaves `context.overrideCode`. Returns the index of the decision.
@@ -196,7 +188,7 @@ export function appendConditionReasons(
   const word = selectDecidingWord(facts, code)!;
   const act = code === "SUSPENDED" ? "has suspended the agent" : "has stopped all agents";
   reasons.push(`An operator ${act} (${word.reason.code}).`);
-  if (code === "STOPPED" || !isSuspendedForFraud(context)) return;
+  if (code === "STOPPED" || !isSuspendedForFraud(facts)) return;
   reasons.push(REASONS.FRAUD_FLAG.sentence(context.reading, NO_STAKES));
   codes.push("FRAUD_FLAG");
 }

@@ -2,6 +2,7 @@
 // rule is `max`, and stands only here.
 import type { HandshakeRequest, HandshakeResponse } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS } from "../../contract/vocabulary.ts";
+import type { OverrideCode } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { buildLeg } from "./leg.ts";
@@ -14,7 +15,7 @@ import {
   logLeg,
 } from "./log-entry.ts";
 import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
-import { decideLeg, type OverrideCode, selectExpiresAt } from "./condition-override.ts";
+import { decideLeg, selectExpiresAt } from "./condition-override.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
 import { countReviewLeg, isReviewCode } from "./review-override.ts";
 import { findReservedAgent } from "./test-agents.ts";
@@ -52,17 +53,16 @@ export function decideHandshake(
   context.reading = forward;
   const forwardIndex = decideLeg(context);
   const forwardLeg = buildLeg(context, forwardIndex);
-  const { decisionIndex: measuredForward, stakesMax: forwardStakesMax } = context.connection;
-  const forwardCode = context.overrideCode;
+  const measuredForward = keepMeasuredLeg(context);
   context.agentId = initiator;
   context.reading = backward;
   const backwardIndex = decideLeg(context);
   const backwardLeg = buildLeg(context, backwardIndex);
-  const { decisionIndex: measuredBackward, stakesMax: backwardStakesMax } = context.connection;
-  const backwardCode = context.overrideCode;
+  const measuredBackward = keepMeasuredLeg(context);
   const { active, times } = context;
   const decisionIndex = selectStricterDecisionIndex(forwardIndex, backwardIndex);
-  const isReviewed = isReviewCode(forwardCode) || isReviewCode(backwardCode);
+  const isReviewed =
+    isReviewCode(measuredForward.overrideCode) || isReviewCode(measuredBackward.overrideCode);
   const response: HandshakeResponse = {
     request_id: call.requestId,
     initiator,
@@ -82,20 +82,7 @@ export function decideHandshake(
     countReviewLeg(context, forwardLeg);
     countReviewLeg(context, backwardLeg);
   }
-  logHandshakeLegs(context, response, [
-    {
-      reading: forward,
-      measuredIndex: measuredForward,
-      stakesMax: forwardStakesMax,
-      overrideCode: forwardCode,
-    },
-    {
-      reading: backward,
-      measuredIndex: measuredBackward,
-      stakesMax: backwardStakesMax,
-      overrideCode: backwardCode,
-    },
-  ]);
+  logHandshakeLegs(context, response, [measuredForward, measuredBackward]);
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : environment.delay(delayMs).then(() => response);
 }
@@ -106,6 +93,11 @@ interface MeasuredLeg {
   readonly measuredIndex: number;
   readonly stakesMax: number;
   readonly overrideCode: OverrideCode;
+}
+
+function keepMeasuredLeg({ reading, connection, overrideCode }: VerdictContext): MeasuredLeg {
+  const { decisionIndex: measuredIndex, stakesMax } = connection;
+  return { reading, measuredIndex, stakesMax, overrideCode };
 }
 
 /** Logs both legs: the counterparty as the initiator sees it, and the other way round. */

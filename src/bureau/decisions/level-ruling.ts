@@ -19,7 +19,7 @@ import {
 } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import { selectStakesCap } from "../../policy/stakes-decision.ts";
-import { isSuspendedForFraud } from "./condition-override.ts";
+import { isSuspendedForFraud } from "../../policy/conditions.ts";
 import { selectFailureCode } from "./provenance.ts";
 import { REASONS_PER_ANSWER } from "./reasons.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -116,7 +116,7 @@ export function selectVerdictReasonCodes(context: VerdictContext, ruling: Ruling
 
 function addConditionCodes(context: VerdictContext, ruling: Ruling, codes: AnswerCode[]): void {
   if (ruling === SUSPENDED) codes.push("SUSPENDED");
-  if (ruling === SUSPENDED && isSuspendedForFraud(context)) codes.push("FRAUD_FLAG");
+  if (ruling === SUSPENDED && isSuspendedForFraud(context.conditionFacts)) codes.push("FRAUD_FLAG");
   if (ruling === STOPPED) codes.push("STOPPED");
   if (ruling === CLEARED) codes.push("CLEARED");
   if (context.isWatched) codes.push("WATCHED");

@@ -13,7 +13,7 @@ import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import { CLEARED, OVERTURNED, VOUCHED } from "../../policy/rulings.ts";
 import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
-import type { OverrideCode } from "./condition-override.ts";
+import type { OverrideCode } from "../../contract/vocabulary.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 

@@ -15,7 +15,7 @@ import type { Ruling } from "../../policy/rulings.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { createDecisionEntry } from "./log-entry.ts";
-import type { OverrideCode } from "./condition-override.ts";
+import type { OverrideCode } from "../../contract/vocabulary.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 

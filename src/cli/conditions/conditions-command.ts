@@ -111,7 +111,7 @@ export async function listConditions(access: DataAccess, flags: ListFlags): Prom
         const found = all.filter((each) => state === undefined || each.state === state);
         return { conditions: found.slice(0, limit), next: null };
       }),
-    (client) => client.sendJson("GET", `/v1/conditions?${query}`),
+    (client) => client.sendJson("GET", `/v1/conditions?${query.toString()}`),
   );
   if (json === true) return printJson(page);
   printTable(COLUMNS, page.conditions.map(formatConditionCells));
@@ -195,7 +195,7 @@ function buildPrincipal({ tenant }: OwnerFlags): Principal {
 function buildQuery(flags: OwnerFlags): string {
   const query = new URLSearchParams();
   if (flags.tenant !== undefined) query.set("tenant", flags.tenant);
-  return query.size === 0 ? "" : `?${query}`;
+  return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
 function buildRoute(subject: string, flags: OwnerFlags): string {
@@ -204,7 +204,7 @@ function buildRoute(subject: string, flags: OwnerFlags): string {
   const path = `/v1/${isNamespace ? "namespaces" : "agents"}/${encodeURIComponent(name)}/condition`;
   const query = new URLSearchParams({ scope: selectScope(flags) });
   if (flags.tenant !== undefined) query.set("tenant", flags.tenant);
-  return `${path}?${query}`;
+  return `${path}?${query.toString()}`;
 }
 
 function printCondition(set: AgentCondition, { json }: OutputFlags): void {

@@ -112,7 +112,7 @@ export class ConditionBook implements ConditionSource {
   /** Expired ones take no room. By the events' time: every thread and node removes the same. */
   #prune(atMs: number): void {
     this.#prunedAtMs = atMs;
-    for (const { subject, tenant, condition } of [...this.listConditions()]) {
+    for (const { subject, tenant, condition } of Array.from(this.listConditions())) {
       const { until_ms: untilMs } = condition;
       if (!isInForce(untilMs, atMs)) this.#removeCondition(subject, tenant, untilMs!);
     }
