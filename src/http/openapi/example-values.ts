@@ -163,6 +163,11 @@ const OUTCOME = {
   id: "invoice-2026-0042",
   request_id: REQUEST_ID,
 };
+const SUSPENSION = {
+  state: "suspended",
+  reason: { code: "fraud", text: "Invoices were forged." },
+  case: "INC-7",
+};
 const POLICY_RULES = {
   levels: { L2: { allow_up_to: 0.08 }, L3: { minimum_score: 700 } },
   vouched: [{ namespace: "agent://acme/*", until: "2027-01-01T00:00:00.000Z" }],
@@ -191,6 +196,9 @@ export const EXAMPLES_BY_MESSAGE: Readonly<Json> = {
   KeyRequest: { tenant: "acme", scopes: ["score:read"], label: "payments gateway" },
   KeyPatch: { label: "payments gateway", minimum_scores: { L3: 700 } },
   KeyRotation: { overlap_sec: 3600 },
+  ConditionRequest: SUSPENSION,
+  ConditionBatch: { conditions: [{ subject: AGENT, ...SUSPENSION }] },
+  StopRequest: { above: "L1", reason: SUSPENSION.reason },
   KaizenRunRequest: { dry_run: true },
   KaizenRollbackRequest: { reason: "more escalations than expected" },
   ReporterKeyRequest: { jwk: JWK, proof: "eyJhbGciOiJFZDI1NTE5In0.bm9uY2U.c2lnbmF0dXJl" },
