@@ -2,6 +2,7 @@
 // memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
 import type { DecisionReplay, ReplayableLeg } from "../contract/schemas/decisions.ts";
 import type { DecisionTrace } from "../contract/schemas/trace.ts";
+import type { RequestFacts } from "../contract/actions.ts";
 import type { ScoringConfig } from "../engine/config.ts";
 import type { Objection } from "../contract/schemas/disputes.ts";
 import type { AgentExplanation } from "../contract/schemas/scores.ts";
@@ -29,6 +30,10 @@ export interface CallContext {
   readonly principal: Principal;
   /** Trace that the request is part of: 32 hexadecimal digits in lower case; empty for none. */
   readonly traceId?: string;
+  /** What a policy's `actions` read of the request, as received; absent: the members of the message itself. */
+  readonly facts?: RequestFacts | undefined;
+  /** False where the request named no tool level and its transport filled in L3. */
+  readonly isLevelNamed?: boolean;
 }
 
 export interface OutcomeContext extends CallContext {
@@ -56,6 +61,8 @@ export interface Bureau {
    * `agent://test/slow` and for a text too large to be assessed in place; a plain value otherwise.
    */
   verify(request: VerifyRequest, call: CallContext): VerifyResponse | Promise<VerifyResponse>;
+  /** Whether the tenant's policy lists `actions`: then a request need not name a tool level. */
+  listsActions(tenant: string): boolean;
   /** One agent at given stakes (SPEC §4.3). Returns a promise only for `agent://test/slow`. */
   check(request: CheckRequest, call: CallContext): CheckResponse | Promise<CheckResponse>;
   /** Both directions of a connection (SPEC §4.2), O(1). Promise as in `check`. */

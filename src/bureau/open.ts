@@ -49,6 +49,7 @@ export function openBureau(options: BureauOptions): Bureau {
   const context = new VerdictContext(services);
   return {
     verify: (request, call) => verifyAgentAction(context, request, call),
+    listsActions: (tenant) => services.policies.findActivePolicy(tenant).actions !== undefined,
     check: (request, call) => checkAgent(context, request, call),
     handshake: (request, call) => decideHandshake(context, request, call),
     recordOutcome: (request, call) => recordOutcome(services, request, call),

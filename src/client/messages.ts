@@ -31,6 +31,16 @@ export interface VerifyRequest {
    * True: the answer also says what other tool levels would get.
    */
   levels?: boolean;
+  /**
+   * What the action is done to; read by a policy's `actions`.
+   */
+  resource?: {
+    type?: string;
+    id?: string;
+    properties?: {
+      [k: string]: unknown;
+    };
+  };
   context?: VerifyContext;
 }
 export interface VerifyContext {
@@ -109,6 +119,20 @@ export interface VerifyResponse {
     L3?: LevelVerdict;
   };
   review?: ReviewPointer;
+  /**
+   * Only where the policy lists `actions`: the tool level that decided.
+   */
+  action_entry?: {
+    /**
+     * Entry of the policy that decided; null: the level of the request, or L3.
+     */
+    pointer: string | null;
+    tool_level: ToolLevel;
+    /**
+     * Stakes that were decided on; 0: none are named.
+     */
+    stakes: number;
+  };
 }
 export interface LevelVerdict {
   verdict: Verdict;

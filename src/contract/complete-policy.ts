@@ -6,7 +6,10 @@ import type { Policy } from "./policy.ts";
 import type { PolicyRequest } from "./schemas/policy.ts";
 
 /** The members that count: rules, whole or in part. */
-type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched" | "stakes">;
+type PolicyRules = Pick<
+  PolicyRequest,
+  "levels" | "allow_inverted" | "vouched" | "stakes" | "actions"
+>;
 
 /** The shipped policy with the rules of `given` in the place of its own. */
 export function fillPolicyDefaults(given: PolicyRules): Policy {
@@ -25,5 +28,8 @@ export function fillPolicyDefaults(given: PolicyRules): Policy {
     ...(given.stakes === undefined || Object.keys(given.stakes).length === 0
       ? {}
       : { stakes: given.stakes }),
+    ...(given.actions === undefined || given.actions.length === 0
+      ? {}
+      : { actions: given.actions }),
   };
 }

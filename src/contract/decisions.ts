@@ -72,6 +72,8 @@ export interface DecisionEntry {
   /** The party that looks, in a handshake; else empty. */
   viewer: string;
   action: string;
+  /** Index of the entry of the policy's `actions` that decided the level; -1 for none. */
+  actionEntry: number;
   /** Age of the agent's session in seconds, as verify was given it; -1 where it was not. */
   sessionSeconds: number;
   stakes: number;

@@ -57,6 +57,10 @@ export const USAGE_ROWS_MAX = 100_000;
 export const QUOTA_MAX = 1e15;
 /** Namespaces that a policy vouches for. */
 export const VOUCHED_MAX = 100;
+/** Entries of a policy's `actions`, conditions of one entry, and the length of a resource's pattern. */
+export const ACTION_ENTRIES_MAX = 200;
+export const ACTION_CONDITIONS_MAX = 16;
+export const RESOURCE_LENGTH_MAX = 512;
 /** Rarest audit: one of so many challenges. */
 export const AUDIT_ONE_IN_MAX = 1_000_000;
 /** Title of a source and note of a review, in bytes. */

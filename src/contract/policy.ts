@@ -1,6 +1,7 @@
 // The policy of a tenant as data: per tool level, the failure probability up to which an agent is
 // let through, what a thin record draws, from where on it is denied. Thin history can ask for a
 // second look and never more; only risk denies. The operator's word may stand in for a thin record.
+import type { ActionEntry } from "./actions.ts";
 import type { StakesPolicy } from "./stakes-policy.ts";
 import { SCORE_MIN } from "./units.ts";
 import type { ToolLevel } from "./vocabulary.ts";
@@ -91,6 +92,8 @@ export interface Policy {
   vouched?: Vouching[];
   /** As it was written; left out: nothing is set, and the shipped amounts hold. */
   stakes?: StakesPolicy;
+  /** In order: the first entry that matches decides. Left out: each request's own level counts. */
+  actions?: ActionEntry[];
 }
 
 /**

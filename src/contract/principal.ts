@@ -10,6 +10,8 @@ export interface Principal {
   isShadow: boolean;
   /** Whether the operator vouches for what comes with the key. */
   isFirstParty: boolean;
+  /** Whether properties in its requests may lower the level that a policy's `actions` give; absent: no. */
+  assertsProperties?: boolean;
   /** Number of the tenant as a voice (hashTenantToVoice). */
   voice: number;
   /** Longest work of one query of its own, in seconds; absent: it has no such limit. */

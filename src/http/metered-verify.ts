@@ -2,15 +2,23 @@
 // to allowed or not.
 import type { VerifyRequest, VerifyResponse } from "../contract/schemas/scores.ts";
 import { parseVerifyRequest } from "../contract/parse/requests.ts";
+import type { CallContext } from "../bureau/bureau.ts";
 import type { Exchange } from "./exchange.ts";
+
+/** What a verify of a gateway or of AuthZEN has beside its request. */
+interface VerifyFacts extends Pick<CallContext, "facts" | "isLevelNamed"> {
+  /** Absent: the exchange's own. */
+  readonly requestId?: string;
+}
 
 /** The parsed request's verdict, counted as a paid read. */
 export function verifyAndCount(
   exchange: Exchange,
   request: VerifyRequest,
-  requestId = exchange.requestId,
+  asked: VerifyFacts,
 ): VerifyResponse | Promise<VerifyResponse> {
-  const call = { ...exchange.call(), requestId };
+  const { requestId = exchange.requestId, ...more } = asked;
+  const call = { ...exchange.call(), requestId, ...more };
   const response = exchange.services.bureau.verify(request, call);
   if (response instanceof Promise) {
     return response.then((settled) => countVerify(exchange, request, settled));
@@ -35,7 +43,8 @@ export function countVerify(
   { tool_level: level, agent_id: agent }: VerifyRequest,
   response: VerifyResponse,
 ): VerifyResponse {
-  exchange.services.tallies.countVerdict(level, response.policy_action);
+  const decided = response.action_entry?.tool_level ?? level;
+  exchange.services.tallies.countVerdict(decided, response.policy_action);
   exchange.services.usage.countRead(exchange.principal, "verify", agent);
   return response;
 }

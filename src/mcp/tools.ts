@@ -68,6 +68,38 @@ const checkAgentTool: McpTool = {
     postToService(service, "/v1/check", { subject, ...rest }),
 };
 
+const authorizeActionTool: McpTool = {
+  name: "authorize_action",
+  title: "Authorize an action",
+  description:
+    "May this agent perform this action now? The tenant's policy decides how sensitive the action is, by " +
+    "its `actions`; an action that it does not list is judged as the most sensitive. Answers `decision`, " +
+    "true only where the action may run, with the verdict and its reasons.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      agent_id: buildAgentSchema("who acts"),
+      action: { type: "string", description: "`domain.operation`, such as payments.transfer" },
+      resource: { type: "string", description: "what the action is done to, where there is one" },
+      stakes: STAKES_SCHEMA,
+      context: { type: "object", description: "facts about the call that the policy may read" },
+    },
+    required: ["agent_id", "action"],
+    additionalProperties: false,
+  },
+  isReadOnly: true,
+  call(service, { agent_id: id, action: name, resource, stakes, context }) {
+    const evaluation = {
+      subject: { type: "agent", id },
+      action: { name, properties: stakes === undefined ? {} : { stakes } },
+      // Without a type, which would complete a name that is no action.
+      resource: resource === undefined ? {} : { id: resource },
+      ...(context === undefined ? {} : { context }),
+    };
+    return postToService(service, "/access/v1/evaluation", evaluation);
+  },
+};
+
 const handshakeTool: McpTool = {
   name: "handshake",
   title: "Handshake of two agents",
@@ -140,6 +172,7 @@ const reportOutcomeTool: McpTool = {
 
 const TOOLS: readonly McpTool[] = [
   checkAgentTool,
+  authorizeActionTool,
   handshakeTool,
   explainAgentTool,
   reportOutcomeTool,

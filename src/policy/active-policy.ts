@@ -7,6 +7,8 @@ import type { Policy } from "../contract/policy.ts";
 import { resolveStakesTerms } from "../contract/stakes-policy.ts";
 import type { TermsByLevel } from "../contract/stakes-policy.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
+import { compileActions } from "./actions.ts";
+import type { CompiledEntry } from "./actions.ts";
 import { resolveLevelMinimums } from "./level-minimums.ts";
 import { buildVouchedNamespaces } from "./vouching.ts";
 import type { VouchedNamespace } from "./vouching.ts";
@@ -21,6 +23,8 @@ export interface ActivePolicy {
   readonly terms: TermsByLevel;
   /** Minimum internal score of each level for keys that name none (SPEC §2.3 `threshold_met`). */
   readonly levelMinimums: Readonly<Record<ToolLevel, number>>;
+  /** What `policy.actions` says; undefined where each request's own level counts. */
+  readonly actions: readonly CompiledEntry[] | undefined;
 }
 
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
@@ -40,11 +44,12 @@ export function createActivePolicy(policy: Policy): ActivePolicy {
 /** What follows from a policy, in the form that a verdict reads. */
 export function deriveRules(
   policy: Policy,
-): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums"> {
+): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums" | "actions"> {
   return {
     vouched: buildVouchedNamespaces(policy),
     terms: resolveStakesTerms(policy.stakes),
     levelMinimums: resolveLevelMinimums(policy),
+    actions: compileActions(policy),
   };
 }
 

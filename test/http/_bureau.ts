@@ -79,6 +79,10 @@ export class MemoryBureau implements Bureau {
     return response;
   }
 
+  listsActions(): boolean {
+    return false;
+  }
+
   check(request: CheckRequest, call: CallContext): CheckResponse {
     this.calls.check += 1;
     const leg = legOf(request.subject);

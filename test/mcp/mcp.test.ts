@@ -92,7 +92,12 @@ describe("over standard input and output", () => {
   it("offers reading tools alone unless reports are allowed", async () => {
     const client = await overStdio();
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["check_agent", "handshake", "explain_agent"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "check_agent",
+      "authorize_action",
+      "handshake",
+      "explain_agent",
+    ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     await expect(call(client, "report_outcome", {})).rejects.toThrow(/no tool `report_outcome`/);
     await client.close();

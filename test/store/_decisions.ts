@@ -140,6 +140,7 @@ export function legOf(entry: DecisionEntry): ReplayableLeg {
     stands_for: 1,
     weight: entry.weight,
     trace_id: null,
+    action_entry: entry.actionEntry < 0 ? null : entry.actionEntry,
     node: null,
     evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),
     inputs: [...entry.inputs],

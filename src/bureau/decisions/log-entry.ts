@@ -64,6 +64,7 @@ export function createDecisionEntry(): DecisionEntry {
     subject: "",
     viewer: "",
     action: "",
+    actionEntry: -1,
     sessionSeconds: -1,
     stakes: 0,
     failureProbability: 0,
@@ -113,6 +114,7 @@ export function logVerify(
   entry.subject = request.agent_id;
   entry.viewer = "";
   entry.action = request.action;
+  entry.actionEntry = context.actionDecision?.entry ?? -1;
   entry.sessionSeconds = request.context.session_duration_sec ?? -1;
   entry.scoreMinimum = context.rules.scoreMinimum;
   entry.failureCode = selectFailureCode(context.finding);
@@ -188,6 +190,7 @@ export function logLeg(context: VerdictContext, reading: AgentScore, leg: Answer
   entry.subject = leg.subject;
   entry.viewer = leg.viewer;
   entry.action = "";
+  entry.actionEntry = -1;
   entry.sessionSeconds = -1;
   entry.scoreMinimum = 0;
   entry.failureCode = "";

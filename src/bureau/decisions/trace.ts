@@ -65,6 +65,7 @@ export function traceLoggedDecision(
     config_version,
     config_in_force: config_version === services.engine.activeConfigVersion,
     policy_version,
+    action_entry: describeMatchedEntry(services, first),
     policy_in_force: policy_version === services.policies.findActivePolicy(tenant).version,
     verdict,
     decision,
@@ -131,6 +132,15 @@ function traceLeg(
     reason_codes: leg.reason_codes,
     not_recorded: missing,
   };
+}
+
+function describeMatchedEntry(
+  { policies }: BureauServices,
+  { action_entry: entry, policy_version: version }: ReplayableLeg,
+): DecisionTrace["action_entry"] {
+  if (entry === null) return null;
+  const policy = version === null ? undefined : policies.findPolicyVersion(version);
+  return { pointer: `/actions/${entry}`, entry: policy?.actions?.[entry] ?? null };
 }
 
 type DecisionPolicy = ReturnType<typeof buildDecisionPolicy>;

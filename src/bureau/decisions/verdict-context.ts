@@ -5,6 +5,7 @@ import type { DecisionEntry } from "../../contract/decisions.ts";
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { AgentScore } from "../../engine/reading.ts";
+import type { ActionDecision } from "../../policy/actions.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { defaultPolicySource } from "../../policy/active-policy.ts";
 import { createConditionFacts } from "../../policy/conditions.ts";
@@ -91,6 +92,8 @@ export class VerdictContext implements PolicyQuery {
   finding!: ProvenanceFinding;
   reserved: ReservedAgent | undefined = undefined;
   ruling!: Ruling;
+  /** What the policy's `actions` made of the request; undefined where it lists none. */
+  actionDecision: ActionDecision | undefined = undefined;
 
   constructor(services: BureauServices) {
     this.services = services;
@@ -109,6 +112,7 @@ export class VerdictContext implements PolicyQuery {
     this.conditions = undefined;
     this.isWatched = false;
     this.untilMs = Number.POSITIVE_INFINITY;
+    this.actionDecision = undefined;
   }
 
   /** Stakes in the bureau's unit of account, as the engine takes them. */

@@ -21,6 +21,7 @@ import {
   markIfWatched,
   selectExpiresAt,
 } from "./condition-override.ts";
+import { applyActionEntries, describeActionDecision } from "./action-entries.ts";
 import { recordCertainFinding } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
@@ -99,13 +100,14 @@ export function verifyAgentAction(
 /** Fills the context and reads the engine only now: requests that were assessed meanwhile have used both. */
 function verifyWithFinding(
   context: VerdictContext,
-  request: VerifyRequest,
+  given: VerifyRequest,
   call: CallContext,
 ): VerifyResponse | Promise<VerifyResponse> {
   const { services, reserved } = context;
   const { engine, environment } = services;
   // SPEC §2.2 has no stakes: without them the level's assumed ones count.
-  context.begin(call, request.agent_id, request.stakes ?? 0);
+  context.begin(call, given.agent_id, given.stakes ?? 0);
+  const request = applyActionEntries(context, given);
   const atStakes = context.convertToAccountUnit(context.stakes);
   context.reading = engine.check(encodeAgentKey(context.agentId), atStakes, context.nowMs);
   const configVersion = engine.findConfigVersion(context.reading.configNumber);
@@ -120,8 +122,8 @@ function verifyWithFinding(
 }
 
 /**
- * Audit samples and review decisions are for one call: their response expires at once, so that no cache
- * keeps it.
+ * Audit samples, review decisions and levels that depend on the action are for one call: their response
+ * expires at once, so that no cache keeps it for another action.
  */
 function buildVerifyResponse(
   context: VerdictContext,
@@ -132,7 +134,8 @@ function buildVerifyResponse(
   const ruling = decideVerifyRuling(context, request.tool_level);
   context.ruling = ruling;
   const { level } = rules;
-  const isForOneCall = ruling === AUDIT_SAMPLED || isReviewRuling(ruling);
+  const isForOneCall =
+    ruling === AUDIT_SAMPLED || isReviewRuling(ruling) || context.actionDecision !== undefined;
   const score = applyProvenancePenalty(reading.scoreInternal, finding);
   const response: VerifyResponse = {
     request_id: call.requestId,
@@ -154,6 +157,9 @@ function buildVerifyResponse(
     response.levels = buildLevelVerdicts(context, request.tool_level, score);
   }
   if (review !== undefined) response.review = review;
+  if (context.actionDecision !== undefined) {
+    response.action_entry = describeActionDecision(context.actionDecision);
+  }
   if (isForOneCall) return response;
   if (
     response.levels !== undefined ||

@@ -23,6 +23,7 @@ export function addKeyCommands(program: Command): void {
     .option("--tenant <tenant>", "whose key it is", "operator")
     .option("--shadow", "verdicts are answered but marked as not enforced")
     .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
+    .option("--asserts-properties", "properties in its requests may lower the level of an action")
     .option("--label <label>", "a name to remember it by")
     .option("--query-seconds <seconds>", "longest work of one query of SQL", parseCount)
     .action((flags) => commands.createKey(resolveDataAccess(flags), flags));

@@ -31,6 +31,7 @@ export interface CreateFlags extends OutputFlags {
   readonly tenant: string;
   readonly shadow?: boolean;
   readonly firstParty?: boolean;
+  readonly assertsProperties?: boolean;
   readonly label?: string;
   readonly querySeconds?: number;
 }
@@ -53,6 +54,7 @@ export async function createKey(access: DataAccess, flags: CreateFlags): Promise
         scopes: request.scopes,
         is_shadow: request.isShadow,
         first_party: request.isFirstParty,
+        asserts_properties: request.assertsProperties,
         label: request.label,
         query_seconds_max: request.querySecondsMax,
       }),
@@ -115,6 +117,7 @@ function buildNewKeyRequest(flags: CreateFlags): NewKey {
     scopes,
     isShadow: flags.shadow === true,
     isFirstParty: flags.firstParty === true,
+    assertsProperties: flags.assertsProperties === true,
     label: flags.label,
     querySecondsMax: querySeconds,
   };

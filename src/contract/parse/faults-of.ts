@@ -88,7 +88,7 @@ function describeKeywordError(keyword: string, params: object): string {
   return `type must be ${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
-const CODED_SENTENCE = /^(\w+) (?:(\/\w+) )?(.+)$/;
+const CODED_SENTENCE = /^(\w+) (?:(\/\S+) )?(.+)$/;
 
 function addFieldError(found: FieldError[], pointer: string, saying: string): void {
   if (found.length >= FIELD_ERRORS_MAX) return;

@@ -1,6 +1,7 @@
 // Parsers of a policy document and of a request for a back-test. What a document leaves out is filled in
 // from the shipped policy; then no level may be looser than a less sensitive one, because that is nearly
 // always a slip.
+import { formatCanonicalJson } from "../canonical-json.ts";
 import { type FieldError, invalidRequest } from "../faults.ts";
 import { fillPolicyDefaults } from "../complete-policy.ts";
 import { isBrokenEvidenceWithheld, THIN_RULES, type LevelPolicy, type Policy } from "../policy.ts";
@@ -61,7 +62,7 @@ export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parsePolicyReq
 export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   const { policy: whole, ...rest } = request;
   if (whole !== undefined) {
-    const twice = (["levels", "allow_inverted", "vouched", "stakes"] as const).filter(
+    const twice = (["levels", "allow_inverted", "vouched", "stakes", "actions"] as const).filter(
       (name) => name in rest,
     );
     if (twice.length > 0)
@@ -69,7 +70,10 @@ export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   }
   const policy = fillPolicyDefaults(whole ?? rest);
   const within = whole === undefined ? pointer : `${pointer}/policy`;
-  const faults = listRepeatedNamespaces(policy, within);
+  const faults = [
+    ...listRepeatedNamespaces(policy, within),
+    ...listRepeatedActions(policy, within),
+  ];
   if (policy.stakes !== undefined) {
     faults.push(...listStakesFaults(policy.stakes, `${within}/stakes`));
   }
@@ -92,6 +96,20 @@ function listRepeatedNamespaces({ vouched = [] }: Policy, within: string): Field
     }
     const detail = "is vouched for twice";
     return [{ pointer: `${within}/vouched/${index}/namespace`, code: "duplicate", detail }];
+  });
+}
+
+/** The second of two entries that match the same requests would never decide. */
+function listRepeatedActions({ actions = [] }: Policy, within: string): FieldError[] {
+  const seen = new Set<string>();
+  return actions.flatMap(({ match, resource, when }, index) => {
+    const matched = formatCanonicalJson({ match, resource: resource ?? null, when: when ?? null });
+    if (!seen.has(matched)) {
+      seen.add(matched);
+      return [];
+    }
+    const detail = "matches what an earlier entry matches";
+    return [{ pointer: `${within}/actions/${index}`, code: "duplicate", detail }];
   });
 }
 

@@ -59,6 +59,8 @@ const leg = t.defineObject({
   weight: t.numberOrNull,
   /** Of W3C Trace Context; null where the request was part of no trace. */
   trace_id: t.textOrNull,
+  /** Index of the entry of the policy's `actions` that decided the level; null where none did. */
+  action_entry: t.integerOrNull,
   /** That decided; null without a cluster. */
   node: t.textOrNull,
   evaluated_at: t.time,

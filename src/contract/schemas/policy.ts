@@ -7,6 +7,7 @@ import type { LevelPolicy } from "../policy.ts";
 import { ON_VERIFICATION, STAKES_LEVELS } from "../stakes-policy.ts";
 import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
+import { actionEntries } from "./actions.ts";
 import * as t from "./schema.ts";
 
 const LOSS_SHARE_MAX = 100;
@@ -213,6 +214,7 @@ const rulesRequest = {
     t.defineList(vouchingRequest, { maxItems: VOUCHED_MAX, "~noun": "namespaces" }),
   ),
   stakes: t.makeOptional(stakesPolicy),
+  actions: actionEntries,
 };
 
 /**
@@ -250,6 +252,8 @@ const wholePolicy = t.defineObject({
   vouched: t.makeOptional(t.defineList(Vouching)),
   /** As the tenant wrote it; left out where it set nothing. */
   stakes: t.makeOptional(stakesPolicy),
+  /** Left out for none. */
+  actions: actionEntries,
 });
 
 const stakesTerms = t.defineObject({

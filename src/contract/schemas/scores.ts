@@ -51,6 +51,12 @@ export const VerifyContext = t.defineMessage("VerifyContext", contextMembers, {
 });
 export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 
+const requestResource = t.defineObject({
+  type: t.makeOptional(t.text),
+  id: t.makeOptional(t.text),
+  properties: t.makeOptional(t.anObject),
+});
+
 /** SPEC §2.2. */
 export const VerifyRequest = t.defineMessage("VerifyRequest", {
   agent_id: namedAgentId,
@@ -64,6 +70,9 @@ export const VerifyRequest = t.defineMessage("VerifyRequest", {
   ),
   levels: t.makeOptional(
     t.withDescription(t.flag, "True: the answer also says what other tool levels would get."),
+  ),
+  resource: t.makeOptional(
+    t.withDescription(requestResource, "What the action is done to; read by a policy's `actions`."),
   ),
   // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
   context: t.withDefault(VerifyContext, {}),
@@ -172,6 +181,19 @@ export const VerifyResponse = t.defineMessage("VerifyResponse", {
     ),
   ),
   review,
+  action_entry: t.makeOptional(
+    t.withDescription(
+      t.defineObject({
+        pointer: t.withDescription(
+          t.textOrNull,
+          "Entry of the policy that decided; null: the level of the request, or L3.",
+        ),
+        tool_level: t.defineChoice(TOOL_LEVELS),
+        stakes: t.withDescription(t.number, "Stakes that were decided on; 0: none are named."),
+      }),
+      "Only where the policy lists `actions`: the tool level that decided.",
+    ),
+  ),
 });
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 

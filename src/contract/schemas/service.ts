@@ -55,6 +55,8 @@ export const KeyRequest = t.defineStrictMessage("KeyRequest", {
   minimum_scores: t.makeOptional(minimumScores),
   is_shadow: t.makeOptional(t.flag),
   first_party: t.makeOptional(t.flag),
+  /** Whether properties in its requests may lower the level that the policy's `actions` give. */
+  asserts_properties: t.makeOptional(t.flag),
   label: t.makeOptional(t.definePlainText(KEY_LABEL_LENGTH_MAX)),
   expires_at: t.makeOptional(t.timeOrMs),
   /** Seconds that the database may work on one query of the key; never longer than the service's own limits. */
@@ -71,6 +73,8 @@ const keyMembers = {
   is_shadow: t.flag,
   /** Whether its unsigned reports count as those of the reporters that they name. */
   first_party: t.flag,
+  /** Whether properties in its requests may lower the level that the policy's `actions` give. */
+  asserts_properties: t.flag,
   label: t.textOrNull,
   /** Seconds that the database may work on one query of it; null: as long as for any key. */
   query_seconds_max: t.numberOrNull,

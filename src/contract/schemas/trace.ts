@@ -110,6 +110,11 @@ const leg = t.defineObject({
   not_recorded: t.withDescription(t.texts, "What this trace cannot say, and why."),
 });
 
+const matchedEntry = t.defineObject({
+  pointer: t.text,
+  entry: t.withDescription(t.anything, "As the policy has it; null where it is not held."),
+});
+
 export const DecisionTrace = t.defineMessage("DecisionTrace", {
   request_id: t.text,
   kind: t.defineChoice(DECISION_KINDS),
@@ -122,6 +127,13 @@ export const DecisionTrace = t.defineMessage("DecisionTrace", {
   config_in_force: t.flag,
   policy_version: t.textOrNull,
   policy_in_force: t.flag,
+  action_entry: t.withDescription(
+    t.defineSchema<t.MessageOf<typeof matchedEntry> | null>({
+      ...matchedEntry,
+      type: ["object", "null"],
+    }),
+    "Entry of the policy's `actions` that decided the tool level; null where none did.",
+  ),
   verdict: t.defineNullableAnswer(t.defineChoice(VERDICTS)),
   decision: t.defineChoice(DECISIONS),
   effective: t.defineChoice(DECISION_EFFECTS),

@@ -14,6 +14,7 @@ export interface NewKey {
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
   isShadow?: boolean | undefined;
   isFirstParty?: boolean | undefined;
+  assertsProperties?: boolean | undefined;
   label?: string | undefined;
   expiresAtMs?: number | undefined;
   /** Seconds. */
@@ -43,6 +44,7 @@ export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: numbe
     areMinimumsChosen: request.minimumScores !== undefined,
     isShadow: request.isShadow ?? false,
     isFirstParty: request.isFirstParty ?? false,
+    ...(request.assertsProperties === true && { assertsProperties: true }),
     label: request.label ?? null,
     ...(request.querySecondsMax !== undefined && { querySecondsMax: request.querySecondsMax }),
     createdAtMs: nowMs,

@@ -31,6 +31,8 @@ export interface StoredKey {
   isShadow: boolean;
   /** Left out by files from before it: false. */
   isFirstParty?: boolean;
+  /** Left out: false. */
+  assertsProperties?: boolean;
   label: string | null;
   /** Longest work of one of its queries, in seconds. Null or left out: it has no such limit. */
   querySecondsMax?: number | null;
@@ -147,6 +149,7 @@ function isStoredKey(value: unknown): value is StoredKey {
     TOOL_LEVELS.every((level) => typeof minimumScores[level] === "number") &&
     typeof isShadow === "boolean" &&
     ["undefined", "boolean"].includes(typeof value["isFirstParty"]) &&
+    ["undefined", "boolean"].includes(typeof value["assertsProperties"]) &&
     (label === null || typeof label === "string") &&
     typeof value["createdAtMs"] === "number" &&
     isNumberOrNull(value["expiresAtMs"]) &&
@@ -192,6 +195,7 @@ export function describeKey(stored: StoredKey, nowMs: number): KeyDescription {
     minimum_scores: { ...stored.minimumScores },
     is_shadow: stored.isShadow,
     first_party: stored.isFirstParty ?? false,
+    asserts_properties: stored.assertsProperties ?? false,
     label: stored.label,
     query_seconds_max: stored.querySecondsMax ?? null,
     created_at: formatIsoTime(stored.createdAtMs),

@@ -93,6 +93,7 @@ function createPrincipal(stored: StoredKey): Principal {
     isShadow: stored.isShadow,
     isFirstParty: stored.isFirstParty ?? false,
     voice: hashTenantToVoice(stored.tenant),
+    ...(stored.assertsProperties === true && { assertsProperties: true }),
     ...(stored.querySecondsMax != null && { querySecondsMax: stored.querySecondsMax }),
   };
 }

@@ -50,7 +50,10 @@ export function scoreVerifyBatch(
   const document =
     task.bodyFormat === "json" ? parseJson(task.body) : parseMsgpack(wrapBodyAsBuffer(task));
   const requests = parseVerifyBatch(document);
-  const results = requests.map((request) => scoreBatchItem(task, request, bureau, nextRequestId()));
+  const { items } = document as { items: unknown[] };
+  const results = requests.map((request, index) =>
+    scoreBatchItem(task, { request, facts: items[index] as object }, bureau, nextRequestId()),
+  );
   if (results.some((result) => result instanceof Promise)) {
     return Promise.all(results.map((result) => Promise.resolve(result))).then((items) =>
       buildBatchResult(task, requests, items),
@@ -74,7 +77,8 @@ function buildBatchResult(
   for (const [index, { result }] of items.entries()) {
     const request = requests[index]!;
     if (result === undefined || Array.isArray(request)) continue;
-    const cell = computeVerdictCell(request.tool_level, result.policy_action);
+    const level = result.action_entry?.tool_level ?? request.tool_level;
+    const cell = computeVerdictCell(level, result.policy_action);
     cells.set(cell, (cells.get(cell) ?? 0) + 1);
     if (isReservedAgent(request.agent_id)) testCount += 1;
   }
@@ -86,14 +90,14 @@ function buildBatchResult(
 /** One item under a request id of its own: an outcome must name the verdict it settles. */
 function scoreBatchItem(
   task: VerifyBatchTask,
-  request: VerifyRequest | FieldError[],
+  { request, facts }: { request: VerifyRequest | FieldError[]; facts: object },
   bureau: Bureau,
   requestId: string,
 ): VerifyBatchItem | Promise<VerifyBatchItem> {
   try {
     if (Array.isArray(request)) throw invalidRequest(request);
     const { principal, traceId } = task;
-    const response = bureau.verify(request, { requestId, principal, traceId });
+    const response = bureau.verify(request, { requestId, principal, traceId, facts });
     if (!(response instanceof Promise)) return buildResultItem(response);
     return response.then(buildResultItem, (thrown: unknown) =>
       buildProblemItem(task, requestId, thrown),

@@ -38,6 +38,7 @@ export function encodeVerifyJson(response: VerifyResponse): Uint8Array {
   putBytes(encodeStampPiece(response));
   if (response.levels !== undefined) putFinalMember("levels", response.levels);
   if (response.review !== undefined) putFinalMember("review", response.review);
+  if (response.action_entry !== undefined) putFinalMember("action_entry", response.action_entry);
   return (outputViews[outputOffset] ??= new Uint8Array(outputBuffer.buffer, 0, outputOffset));
 }
 
@@ -270,7 +271,7 @@ function encodeStampPiece(response: VerifyResponse): Uint8Array {
 }
 
 /** In place of the closing brace; members that few replies have, and that are ever different. */
-function putFinalMember(name: "levels" | "review", value: object): void {
+function putFinalMember(name: "levels" | "review" | "action_entry", value: object): void {
   outputOffset -= 1;
   putBytes(Buffer.from(`,"${name}":${JSON.stringify(value)}}`));
 }
@@ -291,7 +292,8 @@ type WrittenMembers = {
     | "evaluated_at"
     | "expires_at"
     | "levels"
-    | "review";
+    | "review"
+    | "action_entry";
   trust:
     | "score"
     | "threshold_met"

@@ -11,6 +11,7 @@ const EXTENSION_PARAMETERS = [
   "tool_level",
   "action",
   "stakes",
+  "resource",
   "challenge",
   "acr_values",
   "max_age",

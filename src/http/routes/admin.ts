@@ -256,6 +256,7 @@ function convertKeyRequest(request: KeyRequest): NewKey {
     minimumScores: request.minimum_scores,
     isShadow: request.is_shadow,
     isFirstParty: request.first_party,
+    assertsProperties: request.asserts_properties,
     label: request.label,
     expiresAtMs: request.expires_at,
     querySecondsMax: request.query_seconds_max,

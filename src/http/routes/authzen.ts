@@ -66,8 +66,8 @@ interface AuthzenDecision {
 type Members = Record<string, unknown>;
 
 async function handleEvaluation(exchange: Exchange): Promise<Reply> {
-  const request = convertEvaluation(requireObjectBody(exchange.readDocument()));
-  return exchange.document(200, formatAuthzenDecision(await verifyAndCount(exchange, request)));
+  const evaluation = requireObjectBody(exchange.readDocument());
+  return exchange.document(200, await decideEvaluation(exchange, evaluation));
 }
 
 /** AuthZEN §7: members of the envelope are the defaults of an evaluation. */
@@ -75,8 +75,7 @@ async function handleEvaluations(exchange: Exchange): Promise<Reply> {
   const envelope = requireObjectBody(exchange.readDocument());
   const { evaluations, options } = envelope;
   if (evaluations === undefined || (Array.isArray(evaluations) && evaluations.length === 0)) {
-    const response = await verifyAndCount(exchange, convertEvaluation(envelope));
-    return exchange.document(200, formatAuthzenDecision(response));
+    return exchange.document(200, await decideEvaluation(exchange, envelope));
   }
   if (!Array.isArray(evaluations) || evaluations.length > BATCH_ITEMS_MAX) {
     const detail = `must be a list of at most ${BATCH_ITEMS_MAX} evaluations`;
@@ -104,8 +103,7 @@ async function evaluateBatchItem(
   const requestId = exchange.services.requestIds.next();
   try {
     const { subject, action, resource, context } = { ...defaults, ...requireObjectBody(item) };
-    const request = convertEvaluation({ subject, action, resource, context });
-    return formatAuthzenDecision(await verifyAndCount(exchange, request, requestId));
+    return await decideEvaluation(exchange, { subject, action, resource, context }, requestId);
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;
@@ -131,7 +129,17 @@ function parseStopDecision(options: unknown): boolean | undefined {
   throw invalidRequest([{ pointer: "/options/evaluations_semantic", code: "enum", detail }]);
 }
 
-function convertEvaluation(members: Members): VerifyRequest {
+async function decideEvaluation(
+  exchange: Exchange,
+  evaluation: Members,
+  requestId = exchange.requestId,
+): Promise<AuthzenDecision> {
+  const { request, isLevelNamed } = convertEvaluation(evaluation);
+  const asked = { requestId, isLevelNamed, facts: evaluation };
+  return formatAuthzenDecision(await verifyAndCount(exchange, request, asked));
+}
+
+function convertEvaluation(members: Members): { request: VerifyRequest; isLevelNamed: boolean } {
   const subject = requireEntity(members, "subject");
   const action = requireEntity(members, "action");
   const resource = requireEntity(members, "resource");
@@ -141,13 +149,15 @@ function convertEvaluation(members: Members): VerifyRequest {
   const asked = { content_hash, cited_sources, session_duration_sec, content, content_type };
   const given = Object.entries({ ...asked, question }).filter(([, value]) => value !== undefined);
   const places = [readProperties(action), readProperties(resource), context];
-  return parseVerifyMembers({
+  const level = selectStrictestLevel(places);
+  const request = parseVerifyMembers({
     agent_id: subject["id"],
     action: completeActionName(action["name"], resource["type"]),
-    tool_level: selectStrictestLevel(places),
+    tool_level: level ?? "L3",
     stakes: places.map((place) => place["stakes"]).find((value) => value !== undefined),
     context: Object.fromEntries(given),
   });
+  return { request, isLevelNamed: level !== undefined };
 }
 
 function requireEntity(members: Members, name: string): Members {
@@ -168,8 +178,8 @@ function completeActionName(name: unknown, type: unknown): unknown {
 }
 
 /**
- * AuthZEN has no tool levels: the strictest of those named, L3 when none is. An unknown word is
- * left for the parser to refuse.
+ * AuthZEN has no tool levels: the strictest of those named, undefined when none is. An unknown word is left
+ * for the parser to refuse.
  */
 function selectStrictestLevel(places: readonly Members[]): unknown {
   let strictest = -1;
@@ -180,7 +190,7 @@ function selectStrictestLevel(places: readonly Members[]): unknown {
     if (index < 0) return level;
     strictest = Math.max(strictest, index);
   }
-  return TOOL_LEVELS[strictest] ?? "L3";
+  return TOOL_LEVELS[strictest];
 }
 
 function formatAuthzenDecision(response: VerifyResponse): AuthzenDecision {
@@ -195,6 +205,7 @@ function formatAuthzenDecision(response: VerifyResponse): AuthzenDecision {
       tier: trust.tier,
       risk_level: trust.risk_level,
       flagged: isFlaggedVerdict(policy),
+      ...(response.action_entry === undefined ? {} : { action_entry: response.action_entry }),
       enforced: response.enforced,
       request_id: response.request_id,
       config_version: response.config_version,

@@ -70,10 +70,11 @@ const QUERY = {
   action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
   tool_level: {
     description:
-      "How sensitive the action is; else `X-Trust-Tool-Level`; one of the two is required",
+      "How sensitive the action is; else `X-Trust-Tool-Level`; one of the two is required, unless the policy lists `actions`",
     values: TOOL_LEVELS,
   },
   stakes: "The value at risk; else `X-Trust-Stakes`",
+  resource: "What the action is done to, for a policy's `actions`; no header says it",
   challenge: {
     description:
       "How a `CHALLENGE` that waits for no person is answered: 403, the default, or 401 with RFC 9470",
@@ -141,8 +142,13 @@ function authorizeForProfile(
     throwInvalidParameter(`\`profile\` must be one of ${names}`);
   }
   const stepUp = readStepUpRequirement(exchange, query);
-  const request = parseVerifyMembers(collectVerifyMembers(exchange, query));
-  const response = verifyAndCount(exchange, request);
+  const members = collectVerifyMembers(exchange, query);
+  const isLevelNamed = members["tool_level"] !== undefined;
+  if (!isLevelNamed && exchange.services.bureau.listsActions(exchange.principal.tenant)) {
+    members["tool_level"] = "L3";
+  }
+  const request = parseVerifyMembers(members);
+  const response = verifyAndCount(exchange, request, { isLevelNamed });
   const hasBody = PROFILES[profile]?.hasBody === true;
   if (response instanceof Promise) {
     return response.then((settled) => buildGatewayReply(exchange, settled, hasBody, stepUp));
@@ -180,11 +186,14 @@ function collectVerifyMembers(
   const given = (parameter: string, header: string) =>
     query?.get(parameter) ?? forwarded.get(header);
   const session = forwarded.get("x-trust-session-sec");
+  // From the operator alone: gateways that clear the other headers of their clients do not know this one.
+  const resource = query?.get("resource") ?? undefined;
   return {
     agent_id: given("agent_id", "x-trust-agent-id"),
     action: given("action", "x-trust-action") ?? deriveHttpAction(exchange, forwarded),
     tool_level: given("tool_level", "x-trust-tool-level"),
     stakes: parseNumberOrText(given("stakes", "x-trust-stakes")),
+    resource: resource === undefined ? undefined : { id: resource },
     context: session === undefined ? {} : { session_duration_sec: parseNumberOrText(session) },
   };
 }

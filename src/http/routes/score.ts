@@ -97,9 +97,22 @@ export const SCORE_ROUTES: readonly Route[] = [
 ];
 
 function handleVerify(exchange: Exchange): Reply | Promise<Reply> {
-  const request =
-    exchange.plainJson(scanVerifyRequest) ?? parseVerifyRequest(exchange.readDocument());
-  const response = exchange.services.bureau.verify(request, exchange.call());
+  const plain = exchange.plainJson(scanVerifyRequest);
+  if (plain !== undefined) {
+    return answerVerify(exchange, plain, exchange.services.bureau.verify(plain, exchange.call()));
+  }
+  const document = exchange.readDocument();
+  const request = parseVerifyRequest(document);
+  // A policy's `actions` may read members that the message does not name.
+  const call = { ...exchange.call(), facts: document as object };
+  return answerVerify(exchange, request, exchange.services.bureau.verify(request, call));
+}
+
+function answerVerify(
+  exchange: Exchange,
+  request: VerifyRequest,
+  response: VerifyResponse | Promise<VerifyResponse>,
+): Reply | Promise<Reply> {
   if (response instanceof Promise) {
     exchange.isDelayed = true;
     return response.then((settled) => completeVerify(exchange, request, settled));

@@ -178,7 +178,8 @@ export class BacktestService implements Backtests {
     const id = this.#nextId(startedMs);
     const { config, promotedAt } = weights();
     const live = policies.findActivePolicy(order.tenant);
-    const given = order.given && createActivePolicy(order.given);
+    // Outcomes name no action: each is judged at every level.
+    const given = order.given && { ...createActivePolicy(order.given), actions: undefined };
     const { fromMs, toMs, includesUnvouched } = order;
     const task: BacktestTask = {
       journal,
@@ -191,6 +192,7 @@ export class BacktestService implements Backtests {
         vouched: live.vouched,
         terms: live.terms,
         levelMinimums: live.levelMinimums,
+        actions: undefined,
       },
       given,
       fromMs,

@@ -36,6 +36,11 @@ export const INDEX_COUNT = 9;
 export const NUMBER_COUNT = 10;
 export const OFFSET_WEIGHT = OFFSET_NUMBERS + 8 * (NUMBER_COUNT - 1);
 export const INPUT_COUNT = 34;
+/**
+ * The first input is the config's number in its process, 0 or above, which no row keeps. Below 0 it is -1 less
+ * the index of the policy's `actions` that decided the level.
+ */
+export const ACTION_INPUT = 0;
 export const TEXT_COUNT = 11;
 export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
 

@@ -9,6 +9,7 @@ import { RandomDraws } from "../../platform/random.ts";
 import { computeLadderExponent, DecisionBudget } from "./budget.ts";
 import { DecisionCounter } from "./count-slots.ts";
 import {
+  ACTION_INPUT,
   CONTROL_BYTES,
   DROPPED,
   FLAG_ENFORCED,
@@ -317,4 +318,5 @@ function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): 
   const { inputs } = entry;
   const from = at + NUMBER_COUNT;
   for (let index = 0; index < INPUT_COUNT; index += 1) numbers[from + index] = inputs[index]!;
+  if (entry.actionEntry >= 0) numbers[from + ACTION_INPUT] = -1 - entry.actionEntry;
 }

@@ -18,6 +18,7 @@ import {
 } from "../../contract/vocabulary.ts";
 import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
 import {
+  ACTION_INPUT,
   FLAG_ENFORCED,
   FLAG_FLAGGED,
   FLAG_KNOWN,
@@ -124,6 +125,9 @@ const NODE = "node";
 /** Likewise: rows of older schemas stand for an unknown number of allowed decisions. */
 const WEIGHT = "weight";
 
+/** Likewise; empty too where no entry of a policy's `actions` decided. */
+const ACTION_ENTRY = "action_entry";
+
 /** Decisions that a row stands for, of older rows as far as it is known; else null. */
 export const WEIGHT_SQL = `if(${WEIGHT} IS NULL
   AND (${buildFlagCondition(FLAG_ALLOWED)} AND NOT ${buildFlagCondition(FLAG_FLAGGED)}), NULL,
@@ -139,8 +143,16 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   [TRACE_ID, "VARCHAR"],
   [NODE, "VARCHAR"],
   [WEIGHT, "DOUBLE"],
+  [ACTION_ENTRY, "DOUBLE"],
 ];
-const NULLABLE_DECISION_COLUMNS = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE, WEIGHT]);
+const NULLABLE_DECISION_COLUMNS = new Set([
+  SESSION,
+  STANDS_FOR,
+  TRACE_ID,
+  NODE,
+  WEIGHT,
+  ACTION_ENTRY,
+]);
 
 const SILENT_DAYS = "silent_days";
 const NEVER_HEARD_OF = -1;
@@ -257,6 +269,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "trace_id",
     "the trace that the request was part of (W3C Trace Context), or null",
   ],
+  [
+    `CAST(${ACTION_ENTRY} AS INTEGER)`,
+    "action_entry",
+    "index of the entry of the policy's actions that decided the level, from 0; else null",
+  ],
   [`nullif(${NODE}, '')`, "node", "the node that decided; null without a cluster"],
 ];
 
@@ -371,6 +388,9 @@ export function appendDecisions(
     traceIds,
     Array.from({ length: columns.count }, () => node),
     weights,
+    (numbers[NUMBER_COUNT + ACTION_INPUT] as number[]).map((input) =>
+      input < 0 ? -1 - input : null,
+    ),
   ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);

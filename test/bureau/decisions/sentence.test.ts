@@ -105,6 +105,7 @@ function buildTrace(leg: TracedLeg, more: Partial<Trace> = {}): Trace {
     config_version: "c-0123456789abcdef",
     config_in_force: true,
     policy_version: null,
+    action_entry: null,
     policy_in_force: true,
     verdict: "CHALLENGE",
     decision: "escalate",

@@ -43,6 +43,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     stands_for: 1,
     weight: 1,
     trace_id: null,
+    action_entry: null,
     node: null,
     policy_version: null,
     evaluated_at: new Date(START_MS).toISOString(),

@@ -107,6 +107,27 @@ test("the session's duration and the action are logged, and can be asked for in 
   expect(legs.find((leg) => leg.request_id === "hour")!.session_duration_sec).toBe(3600);
 });
 
+test("the entry of the policy's actions is logged with the level that it gave", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const actions = Array.from({ length: 200 }, (_, n) => ({ match: `a.b${n}`, level: "L3" }));
+  const active = createActivePolicy(parsePolicy({ actions }));
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }), () => NOW_MS, {
+    findActivePolicy: () => active,
+    findPolicyVersion: () => active.policy,
+  });
+  for (const action of ["a.b0", "a.b199", "c.d"]) {
+    await bureau.verify({ ...verifyOf("agent://shop/bad", "L1"), action }, callOf(action));
+  }
+  const legs = await store.listDecisions({ tenant: "acme", limit: 9 });
+  const read = legs.map((leg) => [leg.request_id, leg.action_entry, leg.tool_level]);
+  expect(read.toSorted()).toEqual([
+    ["a.b0", 0, "L3"],
+    ["a.b199", 199, "L3"],
+    ["c.d", null, "L1"],
+  ]);
+});
+
 test("judged again it is the same to the bit; under another config the difference", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);

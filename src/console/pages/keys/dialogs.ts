@@ -37,6 +37,7 @@ export function CreateKeyDialog({
       tenant: draft.tenant.trim(),
       scopes: draft.scopes,
       first_party: draft.isFirstParty,
+      asserts_properties: draft.assertsProperties,
       ...(draft.label.trim() === "" ? {} : { label: draft.label.trim() }),
       ...(endMs === null ? {} : { expires_at: endMs }),
     });
@@ -151,6 +152,7 @@ export interface KeyDraft {
   readonly label: string;
   readonly scopes: readonly Scope[];
   readonly isFirstParty: boolean;
+  readonly assertsProperties: boolean;
   /** Days from now, `never`, or `at` the time of `endsAt`. */
   readonly ends: string;
   /** As a field of time has it: local, without a zone. */
@@ -164,6 +166,7 @@ export function buildKeyDraft(key: ListedKey | undefined, tenant: string): KeyDr
     label: key?.label ?? "",
     scopes: key?.scopes ?? ["score:read", "outcomes:write"],
     isFirstParty: key?.first_party ?? false,
+    assertsProperties: key?.asserts_properties ?? false,
     ends: key === undefined ? "90" : endsAt === null ? "never" : "at",
     endsAt: endsAt === null ? "" : formatLocalTime(Date.parse(endsAt)),
   };
@@ -224,13 +227,21 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
     ${
       isNew &&
       html`<label class="choice">
-        <input
-          type="checkbox"
-          checked=${draft.isFirstParty}
-          onChange=${() => set({ isFirstParty: !draft.isFirstParty })}
-        />
-        <span>First party: its unsigned reports count as the reporters' that they name</span>
-      </label>`
+          <input
+            type="checkbox"
+            checked=${draft.isFirstParty}
+            onChange=${() => set({ isFirstParty: !draft.isFirstParty })}
+          />
+          <span>First party: its unsigned reports count as the reporters' that they name</span>
+        </label>
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked=${draft.assertsProperties}
+            onChange=${() => set({ assertsProperties: !draft.assertsProperties })}
+          />
+          <span>Asserts properties: what its requests say may lower the level of an action</span>
+        </label>`
     }
     <${SelectField}
       id=${`${id}-ends`}

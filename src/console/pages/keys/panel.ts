@@ -80,6 +80,7 @@ export function KeyCard({ target, onDo, onClose }: KeyCardProps): VNode {
           html`<${Time} at=${isRotating(target, now) ? target.overlap_ends_at : null} as="full" />`,
         ],
         ["first party", target.first_party ? "yes" : "no"],
+        ["asserts properties", target.asserts_properties ? "yes" : "no"],
         ["shadow", target.is_shadow ? "yes: verdicts are given, not enforced" : "no"],
         ...listKeyLimits(target),
       ]}

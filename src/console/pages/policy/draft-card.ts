@@ -4,6 +4,7 @@ import { formatPercent } from "../../format.ts";
 import { html, readInputValue, useId, useRef, type VNode } from "../../html.ts";
 import { Failure } from "../../parts/notices.ts";
 import { Card } from "../../parts/page.ts";
+import { ActionEntries } from "./action-entries.ts";
 import { StakesFields } from "./amounts.ts";
 import {
   type DraftCheck,
@@ -38,6 +39,7 @@ export function DraftCard(props: DraftCardProps): VNode {
   return html`<${Card} title="Draft">
     <${PolicyForm} policy=${draft} live=${live} wrong=${check.wrong} onPolicy=${onPolicy} />
     <${StakesFields} policy=${draft} live=${live} wrong=${check.wrong} onPolicy=${onPolicy} />
+    <${ActionEntries} entries=${draft.actions ?? []} wrong=${check.wrong} />
     <${DraftCheckResult} check=${check} text=${text} onShow=${show} />
     <details>
       <summary>All rules as JSON</summary>
