@@ -35,6 +35,7 @@ const loadSigning = () => import("./keys/signing-command.ts");
 const loadMcp = () => import("./mcp-command.ts");
 const loadNamespaces = () => import("./namespaces-command.ts");
 const loadPolicy = () => import("./policy/policy-command.ts");
+const loadPolicyTest = () => import("./policy/test-command.ts");
 const loadQuery = () => import("./query-command.ts");
 const loadQuotas = () => import("./usage/quotas-command.ts");
 const loadReviews = () => import("./reviews/reviews-command.ts");
@@ -113,6 +114,7 @@ export const finishClusterUpgrade = createLazyCommand(
   (module) => module.finishClusterUpgrade,
 );
 export const trimClusterLog = createLazyCommand(loadClusterTrim, (module) => module.trimClusterLog);
+export const testPolicy = createLazyCommand(loadPolicyTest, (module) => module.testPolicy);
 export const unvouch = createLazyCommand(loadPolicy, (module) => module.unvouch);
 export const vouch = createLazyCommand(loadPolicy, (module) => module.vouch);
 export const listWebhooks = createLazyCommand(loadWebhooks, (module) => module.listWebhooks);

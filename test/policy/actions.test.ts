@@ -117,7 +117,11 @@ const entries = fc.uniqueArray(entry, {
   minLength: 1,
   maxLength: 8,
   selector: ({ match, resource: named, when }) =>
-    JSON.stringify([match, named, Object.entries(when ?? {}).toSorted()]),
+    JSON.stringify([
+      match,
+      named,
+      Object.entries(when ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ]),
 });
 const context = fc.record(
   { p: value, q: value, amount: fc.constantFrom(0, 7, 900) },

@@ -12,6 +12,7 @@ import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../src/cont
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
+import type { TableReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
 import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { closedLedger } from "../bureau/_harness.ts";
@@ -36,7 +37,7 @@ export function openTable(
   decisions: DecisionLog,
   clock: () => number = () => NOW_MS,
   policies: PolicySource = defaultPolicySource,
-): { bureau: Bureau; writer: TableWriter } {
+): { bureau: Bureau; writer: TableWriter; engine: TableReader } {
   const nowMs = clock();
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
@@ -56,8 +57,9 @@ export function openTable(
       });
     }
   }
+  const engine = openEngineReader(memory, 1);
   const bureau = openBureau({
-    engine: openEngineReader(memory, 1),
+    engine,
     ledger: closedLedger,
     clock,
     environment: {
@@ -68,7 +70,7 @@ export function openTable(
     policies,
     decisions,
   });
-  return { bureau, writer };
+  return { bureau, writer, engine };
 }
 
 export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {

@@ -25,6 +25,7 @@ import { deriveRules } from "../../policy/active-policy.ts";
 import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
+import type { PolicyQuery } from "../../policy/policy-query.ts";
 import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
 import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
 import { createRuleInputs } from "../../policy/rule-inputs.ts";
@@ -45,6 +46,9 @@ import { applyLoggedReviewReason } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
 
 type ReplayedLeg = Partial<ReplayableLeg>;
+
+/** What judging a logged decision needs. */
+export type ReplayServices = Pick<BureauServices, "engine" | "policies">;
 
 /**
  * Judges all legs of one decision again. `configVersion` defaults to the active config.
@@ -93,7 +97,7 @@ function computeReviewedDecisionIndex(
 }
 
 /** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
-export function rescoreLoggedLeg(services: BureauServices, leg: ReplayableLeg, version: string) {
+export function rescoreLoggedLeg(services: ReplayServices, leg: ReplayableLeg, version: string) {
   const isHandshake = leg.kind === "handshake";
   const stakes = leg.stakes * findDecisionTerms(services, leg).unit;
   const logged = { inputs: leg.inputs, isKnown: leg.known, isHandshake, stakes };
@@ -149,13 +153,26 @@ function selectEnforcedMinimum(
 
 /** Inputs of the rules as verify filled them: the key's minimum and the failure code are as logged. */
 export function buildRuleInputs(
-  services: BureauServices,
+  services: ReplayServices,
   leg: ReplayableLeg,
   reading: AgentScore,
 ): RuleInputs {
-  const toolLevel = leg.tool_level!;
   const active = buildDecisionPolicy(services, leg);
-  const minimum = selectEnforcedMinimum(leg, toolLevel, active.levelMinimums);
+  return fillLoggedRules({ leg, reading, active, made: active, toolLevel: leg.tool_level! });
+}
+
+/** A logged verify, and the policy and the level that it is judged by. */
+interface LoggedVerify {
+  readonly leg: ReplayableLeg;
+  readonly reading: AgentScore;
+  readonly active: PolicyQuery["active"];
+  /** The policy that it was made by: it says whether the logged minimum was a default. */
+  readonly made: PolicyQuery["active"];
+  readonly toolLevel: ToolLevel;
+}
+
+function fillLoggedRules({ leg, reading, active, made, toolLevel }: LoggedVerify): RuleInputs {
+  const minimum = selectEnforcedMinimum(leg, leg.tool_level!, made.levelMinimums);
   const rules = fillRuleInputs(
     {
       active,
@@ -169,12 +186,18 @@ export function buildRuleInputs(
     },
     toolLevel,
   );
-  rules.scoreMinimum = leg.minimum_score;
+  if (active === made) rules.scoreMinimum = leg.minimum_score;
   // As it was logged: codes of older versions still have their rules.
   rules.failureCode = (leg.hard_failure ?? "") as FindingCode | "";
   // Whether sources were verified is not logged; it mattered only where it decided.
   rules.areSourcesVerified = leg.log_reason !== "VERIFIED_SOURCES_REQUIRED";
   return rules;
+}
+
+/** The policy's result on a logged verify, with what a sample or a reviewer made of it then. */
+export function decideLoggedVerify(logged: LoggedVerify): { rules: RuleInputs; ruling: Ruling } {
+  const rules = fillLoggedRules(logged);
+  return { rules, ruling: applyLoggedOverride(applyPolicyRules(rules), logged.leg, rules) };
 }
 
 /** The verdict of a verify under another config; recorded samples and reviews stay where they still apply. */
@@ -212,13 +235,13 @@ function applyLoggedOverride(
 }
 
 /** The rules that the decision was made by, as a verdict reads them. */
-export function buildDecisionPolicy(services: BureauServices, leg: ReplayableLeg) {
+export function buildDecisionPolicy(services: ReplayServices, leg: ReplayableLeg) {
   const policy = findDecisionPolicy(services, leg);
   return { policy, ...deriveRules(policy) };
 }
 
 /** Terms that the leg was decided by; those of tenants that set none where the policy is not held. */
-export function findDecisionTerms(services: BureauServices, leg: ReplayableLeg): StakesTerms {
+export function findDecisionTerms(services: ReplayServices, leg: ReplayableLeg): StakesTerms {
   const { policies } = services;
   const version = leg.policy_version;
   const policy =
@@ -229,7 +252,7 @@ export function findDecisionTerms(services: BureauServices, leg: ReplayableLeg):
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */
-function findDecisionPolicy({ policies }: BureauServices, leg: ReplayableLeg): Policy {
+function findDecisionPolicy({ policies }: ReplayServices, leg: ReplayableLeg): Policy {
   if (leg.policy_version === null) return policies.findActivePolicy(leg.tenant).policy;
   const policy = policies.findPolicyVersion(leg.policy_version);
   if (policy !== undefined) return policy;

@@ -137,6 +137,19 @@ export function addPolicyCommands(program: Command): void {
     .action((namespace: string, flags) =>
       commands.unvouch(resolveDataAccess(flags), namespace, flags),
     );
+  addAccessOptions(policy.command("test"))
+    .description(
+      "run cases of a policy in this process; exit code 1 where one fails, 2 for bad input",
+    )
+    .argument("[path]", "a folder of `*.cases.yaml` and `*.cases.json`, or one file")
+    .option("--policy <file>", "policy of all cases, in the place of those that their files name")
+    .option("--diff <file>", "candidate: show which logged verdicts it would change")
+    .option("--last <count>", "newest verifies that the candidate is tried on", parseCount, 10_000)
+    .option("--tenant <tenant>", "decisions of this tenant alone")
+    .option("--junit <file>", "write the results as JUnit XML")
+    .action((path: string | undefined, flags) =>
+      commands.testPolicy(resolveDataAccess(flags), path, flags),
+    );
   addAccessOptions(policy.command("backtest"))
     .description("try a policy on all outcomes so far, beside the live one; changes nothing")
     .argument("[file]", "JSON as for `set`; left out: the live policy alone")

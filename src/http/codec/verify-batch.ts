@@ -50,9 +50,9 @@ export function scoreVerifyBatch(
   const document =
     task.bodyFormat === "json" ? parseJson(task.body) : parseMsgpack(wrapBodyAsBuffer(task));
   const requests = parseVerifyBatch(document);
-  const { items } = document as { items: unknown[] };
+  const { items: received } = document as { items: object[] };
   const results = requests.map((request, index) =>
-    scoreBatchItem(task, { request, facts: items[index] as object }, bureau, nextRequestId()),
+    scoreBatchItem(task, { request, facts: received[index]! }, bureau, nextRequestId()),
   );
   if (results.some((result) => result instanceof Promise)) {
     return Promise.all(results.map((result) => Promise.resolve(result))).then((items) =>

@@ -2,7 +2,7 @@
 // The file is YAML: names of settings in snake case, one value each.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Document, isScalar, LineCounter, parseDocument } from "yaml";
+import { type Document, isScalar, LineCounter, parseDocument } from "../../platform/yaml.ts";
 import type { Setting } from "./setting-kinds.ts";
 import { type Environment, InvalidSetting, SETTINGS } from "./settings.ts";
 

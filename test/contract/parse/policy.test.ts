@@ -59,7 +59,10 @@ it.each([
   [{ allow_inverted: "yes" }, "/allow_inverted type"],
   [{ vouched: {} }, "/vouched type"],
   [{ actions: {} }, "/actions type"],
-  [{ actions: Array(201).fill({ match: "*", level: "L1" }) }, "/actions length"],
+  [
+    { actions: Array.from({ length: 201 }, () => ({ match: "*", level: "L1" })) },
+    "/actions length",
+  ],
   [{ actions: [{ match: "a.b" }] }, "/actions/0/level required"],
   [{ actions: [{ match: "a.b", level: "L4" }] }, "/actions/0/level enum"],
   [{ actions: [{ match: "a", level: "L1" }] }, "/actions/0/match format"],

@@ -121,7 +121,7 @@ test("the entry of the policy's actions is logged with the level that it gave", 
   }
   const legs = await store.listDecisions({ tenant: "acme", limit: 9 });
   const read = legs.map((leg) => [leg.request_id, leg.action_entry, leg.tool_level]);
-  expect(read.toSorted()).toEqual([
+  expect(read.toSorted(([a], [b]) => (a! < b! ? -1 : 1))).toEqual([
     ["a.b0", 0, "L3"],
     ["a.b199", 199, "L3"],
     ["c.d", null, "L1"],

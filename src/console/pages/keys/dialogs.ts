@@ -202,6 +202,33 @@ const ENDS: readonly (readonly [string, string])[] = [
   ["at", "at a time"],
 ];
 
+interface KeyMarksProps {
+  readonly draft: KeyDraft;
+  readonly onChange: (change: Partial<KeyDraft>) => void;
+}
+
+/** What an operator vouches for; it stays for the life of the key. */
+function KeyMarks({ draft, onChange }: KeyMarksProps): VNode {
+  return html`
+    <label class="choice">
+      <input
+        type="checkbox"
+        checked=${draft.isFirstParty}
+        onChange=${() => onChange({ isFirstParty: !draft.isFirstParty })}
+      />
+      <span>First party: its unsigned reports count as the reporters' that they name</span>
+    </label>
+    <label class="choice">
+      <input
+        type="checkbox"
+        checked=${draft.assertsProperties}
+        onChange=${() => onChange({ assertsProperties: !draft.assertsProperties })}
+      />
+      <span>Asserts properties: what its requests say may lower the level of an action</span>
+    </label>
+  `;
+}
+
 export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode {
   const id = useId();
   const set = (change: Partial<KeyDraft>) => onDraft({ ...draft, ...change });
@@ -224,25 +251,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
     </datalist>
     ${line("label", "Label", LABEL_LENGTH_MAX, "Where it is used, such as a host or a job.")}
     <${ScopeChoices} scopes=${draft.scopes} onScopes=${(scopes: Scope[]) => set({ scopes })} />
-    ${
-      isNew &&
-      html`<label class="choice">
-          <input
-            type="checkbox"
-            checked=${draft.isFirstParty}
-            onChange=${() => set({ isFirstParty: !draft.isFirstParty })}
-          />
-          <span>First party: its unsigned reports count as the reporters' that they name</span>
-        </label>
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked=${draft.assertsProperties}
-            onChange=${() => set({ assertsProperties: !draft.assertsProperties })}
-          />
-          <span>Asserts properties: what its requests say may lower the level of an action</span>
-        </label>`
-    }
+    ${isNew && html`<${KeyMarks} draft=${draft} onChange=${set} />`}
     <${SelectField}
       id=${`${id}-ends`}
       label="Ends"
