@@ -45,11 +45,17 @@ export function createActivePolicy(policy: Policy): ActivePolicy {
 export function deriveRules(
   policy: Policy,
 ): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums" | "actions"> {
+  return { ...deriveLevelRules(policy), actions: compileActions(policy) };
+}
+
+/** The part of it that judges once the tool level is known: all that a logged decision needs. */
+export function deriveLevelRules(
+  policy: Policy,
+): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums"> {
   return {
     vouched: buildVouchedNamespaces(policy),
     terms: resolveStakesTerms(policy.stakes),
     levelMinimums: resolveLevelMinimums(policy),
-    actions: compileActions(policy),
   };
 }
 

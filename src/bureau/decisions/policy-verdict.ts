@@ -19,7 +19,8 @@ export interface LoggedVerdict {
 /**
  * The verdict of a logged verify by its own policy, or by a candidate. Under its own config where that is held,
  * else under the active one. A candidate's `actions` see the logged action alone: resources and properties
- * are not in the log, so that entries that read them do not match.
+ * are not in the log, so that entries that read them do not match. The key's minimum is that of the logged level,
+ * and sources count as verified unless they decided: the log does not have more.
  * @throws ServiceFault `not_found` for a leg that is no verify, or whose policy is not held.
  */
 export function judgeLoggedVerify(

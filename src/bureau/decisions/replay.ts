@@ -21,7 +21,7 @@ import type { FindingCode, ReasonCode, ToolLevel } from "../../contract/vocabula
 import type { AgentScore } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { selectStricterDecisionIndex } from "./handshake.ts";
-import { deriveRules } from "../../policy/active-policy.ts";
+import { deriveLevelRules } from "../../policy/active-policy.ts";
 import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
@@ -237,7 +237,7 @@ function applyLoggedOverride(
 /** The rules that the decision was made by, as a verdict reads them. */
 export function buildDecisionPolicy(services: ReplayServices, leg: ReplayableLeg) {
   const policy = findDecisionPolicy(services, leg);
-  return { policy, ...deriveRules(policy) };
+  return { policy, ...deriveLevelRules(policy) };
 }
 
 /** Terms that the leg was decided by; those of tenants that set none where the policy is not held. */
