@@ -225,6 +225,13 @@ export const RAIL_ADAPTERS = {
       instead: { outcomes: [], counted: "faultUnknown" },
     },
   },
+  "`aiSdkTools`": {
+    swallowedThrow: SEES_THROW,
+    invalidOutput: NO_OUTPUT_SCHEMA,
+    rejected: unseen(ASKED_BEFORE),
+    invalidArguments: unseen(ASKED_BEFORE),
+    unknownTool: unseen(ASKED_BEFORE),
+  },
   "OpenAI Agents": {
     swallowedThrow: SEES_THROW,
     invalidOutput: NO_OUTPUT_SCHEMA,

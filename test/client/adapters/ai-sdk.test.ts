@@ -6,6 +6,7 @@ import {
   aiSdkApproval,
   aiSdkOutcomes,
   aiSdkToolApproval,
+  aiSdkTools,
 } from "../../../src/client/adapters/ai-sdk.ts";
 import { type ApprovalPolicy, handshakeApproval } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
@@ -94,15 +95,29 @@ const settings = (policy: ApprovalPolicy, report: OutcomeReport) => ({
   toolApproval: aiSdkApproval(policy),
   onToolExecutionEnd: aiSdkOutcomes(report),
 });
+/** The gate and the report inside the tools, as every version runs them. */
+const wrappedSettings = (policy: ApprovalPolicy, report: OutcomeReport) => ({
+  tools: aiSdkTools(tools, { policy, report }),
+  stopWhen: stepCountIs(4),
+});
 
-async function play({ policy, report, input, isApproved, ...call }: RailCall): Promise<void> {
-  const shared = {
-    ...settings(policy, report),
-    model: model(input, call.isRetried ? 2 : 1, call.toolName),
-  };
+const play = (call: RailCall) => playWith(call, settings(call.policy, call.report), streamedTools);
+const playWrapped = (call: RailCall) =>
+  playWith(
+    call,
+    wrappedSettings(call.policy, call.report),
+    aiSdkTools(streamedTools, { policy: call.policy, report: call.report }),
+  );
+
+async function playWith(
+  { input, isApproved, ...call }: RailCall,
+  ways: ReturnType<typeof settings> | ReturnType<typeof wrappedSettings>,
+  streamed: typeof streamedTools,
+): Promise<void> {
+  const shared = { ...ways, model: model(input, call.isRetried ? 2 : 1, call.toolName) };
   const messages: ModelMessage[] = [{ role: "user", content: "pay" }];
   if (call.isStreamed) {
-    await streamText({ ...shared, tools: streamedTools, messages }).consumeStream();
+    await streamText({ ...shared, tools: streamed, messages }).consumeStream();
     return;
   }
   const stop = new AbortController();
@@ -123,6 +138,10 @@ async function play({ policy, report, input, isApproved, ...call }: RailCall): P
   messages.push(...first.response.messages, { role: "tool", content: [answer] });
   await generateText({ ...shared, messages });
 }
+
+describe("AI SDK, wrapped tools", () => {
+  holdsTheRailContract({ name: "`aiSdkTools`", play: playWrapped }, () => bank);
+});
 
 describe("AI SDK", () => {
   holdsTheRailContract({ name: "AI SDK", play }, () => bank);
