@@ -97,7 +97,7 @@ describe("SQL", needs("chromium"), () => {
     const early = page.waitForResponse((response) => response.status() === 404);
     await ask(`${LONG} -- on the way`);
     await page.getByRole("button", { name: "Cancel" }).click();
-    await early;
+    expect((await early).request().method()).toBe("DELETE");
     release();
     await page.getByText("the query was ended by the key that asked it").first().waitFor();
   });
