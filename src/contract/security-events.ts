@@ -192,9 +192,9 @@ function parsePollTarget(value: unknown, pointer: string): SignalPollTarget {
   if (target?.protocol !== "https:" && !isLoopback) {
     throw new Error(`${pointer}/poll/url: must be an https URL`);
   }
-  if (file === undefined) return { url: target!.href };
+  if (file === undefined) return { url: target.href };
   if (typeof file !== "string") throw new Error(`${pointer}/poll/token_file: must be a file`);
-  return { url: target!.href, token_file: file };
+  return { url: target.href, token_file: file };
 }
 
 /** Symmetric and private keys have no place in a file of what others sign by. */
