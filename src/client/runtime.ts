@@ -52,7 +52,7 @@ interface NodeHttp {
 
 interface NodeRequest {
   on(event: "error", listener: (error: Error) => void): NodeRequest;
-  on(event: "socket", listener: (socket: { unref(): void }) => void): NodeRequest;
+  on(event: "socket", listener: (socket: { unref?(): void }) => void): NodeRequest;
   end(): void;
 }
 
@@ -82,7 +82,7 @@ export function openEventStream(
         const contentType = String(response.headers["content-type"] ?? "");
         resolve({ status: response.statusCode ?? 0, contentType, body: response });
       })
-      .on("socket", (socket) => socket.unref())
+      .on("socket", (socket) => socket.unref?.())
       .on("error", reject)
       .end();
   });

@@ -3,7 +3,7 @@ import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ChangeFollower } from "./follower.ts";
 
 /** Lifetime of a verdict whose change could have been missed, milliseconds. */
-export const UNCOVERED_TTL_MS = 10_000;
+const UNCOVERED_TTL_MS = 10_000;
 
 export class FeedCoverage {
   /** Undefined while nothing is followed. */

@@ -3,6 +3,7 @@
 import {
   createRandomUint32,
   type FetchLike,
+  type OpenedStream,
   openEventStream,
   readMonotonicMs,
   scheduleAfter,
@@ -11,7 +12,7 @@ import { parseChange, type VerdictChange } from "./change.ts";
 import { EventStreamParser, type ServerEvent } from "./event-stream.ts";
 
 /** Without an event for so long a feed is silent, ms; the service sends one each second. */
-export const FEED_SILENCE_MS = 3000;
+const FEED_SILENCE_MS = 3000;
 /** A connection without an event for so long is replaced, ms. */
 const STALLED_MS = 5000;
 /** Pauses before the stream is opened again, ms; doubled with each failure. */
@@ -76,7 +77,7 @@ export class ChangeFollower {
   }
 }
 
-type StreamOpener = (query: string, signal: AbortSignal) => ReturnType<typeof openEventStream>;
+type StreamOpener = (query: string, signal: AbortSignal) => Promise<OpenedStream>;
 
 class NodeFollower {
   /** The address has answered that it has no feed. */

@@ -2,7 +2,7 @@
 import * as t from "./schema.ts";
 
 /** What changed. Append: clients drop everything they cached for a kind that they do not know. */
-export const CHANGE_KINDS = [
+const CHANGE_KINDS = [
   "key",
   "namespace",
   "review",
@@ -11,7 +11,6 @@ export const CHANGE_KINDS = [
   "condition",
   "stop",
 ] as const;
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 export const Change = t.defineMessage("Change", {
   position: t.withDescription(t.text, "its place in the feed"),

@@ -5,10 +5,10 @@ import type { BodyStream } from "../server/port.ts";
 import { type AnnouncedChange, ChangeLog, CHANGES_KEPT_MAX, type ChangeNews } from "./log.ts";
 
 /** Followers of one thread, and of one tenant there. */
-export const CHANGE_FOLLOWERS_MAX = 16_384;
+const CHANGE_FOLLOWERS_MAX = 16_384;
 export const CHANGE_FOLLOWERS_PER_TENANT_MAX = 12_288;
 /** Long polls of one thread: each is among its unanswered requests. */
-export const CHANGE_POLLS_MAX = 4096;
+const CHANGE_POLLS_MAX = 4096;
 /** Events that a follower has not read; beyond them its stream is cut, and it resumes. */
 export const CHANGE_EVENTS_UNREAD_MAX = 64;
 /** Changes of one page or of the beginning of a stream. */
@@ -17,7 +17,7 @@ export const CHANGES_PAGE_MAX = 1000;
 const SLICE_FOLLOWERS = 128;
 
 /** Who follows: the tenant whose changes it reads and the key that it came with. */
-export interface FollowerIdentity {
+interface FollowerIdentity {
   readonly tenant: string;
   readonly keyId: string;
 }

@@ -23,7 +23,7 @@ const SLICE_RECORDS = 1000;
 /** Longest wait for the effect of a record: one that never has an effect must not hold up the position. */
 const EFFECT_MS_MAX = 2000;
 
-export interface ChangeFeedOptions extends RecordContext {
+interface ChangeFeedOptions extends RecordContext {
   readonly files: FileLayer;
   /** The journal directory. */
   readonly directory: string;

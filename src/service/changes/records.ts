@@ -25,7 +25,7 @@ type ChangeMembers = Pick<Change, "kind" | "tenant"> &
   Partial<Pick<Change, "agent" | "namespace" | "version">>;
 
 /** A change, and what must happen on this node before it is announced. */
-export interface DecodedChange extends ChangeMembers {
+interface DecodedChange extends ChangeMembers {
   /** See ChangeFeed.confirmEffect; left out: in force once the record is durable. */
   readonly effect?: string;
 }

@@ -178,7 +178,8 @@ describe("changes over four HTTP threads", () => {
     });
     await check();
     expect((await revoke()) as { status: number }).toMatchObject({ status: 200 });
-    await eventually(async () => (await ask()).word === "BLOCK");
+    // At L0 a denial is flagged and let through (SPEC §8.2).
+    await eventually(async () => (await ask()).reason === "DENIAL_FLAGGED_FOR_REVIEW");
     await eventually(async () => (await check()).decision !== before.decision);
     gateway.close();
     client.close();
