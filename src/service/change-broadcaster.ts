@@ -8,13 +8,25 @@ import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import type { ChangeNews } from "../http/changes/log.ts";
 import { ChangeFeed } from "./changes/feed.ts";
-import { buildConditionEffect, buildPolicyEffect, buildReviewEffect } from "./changes/records.ts";
+import {
+  buildConditionEffect,
+  buildPolicyEffect,
+  buildReviewEffect,
+  CHANGE_RECORD_KINDS,
+  CONFIG_EFFECT,
+} from "./changes/records.ts";
 import type { Listeners } from "./listeners.ts";
 
 export class ChangeBroadcaster {
   scorer: ScoringPool | undefined;
   /** Announces a change once the threads have been sent what it changes. */
   readonly feed = new ChangeFeed();
+  /** Options of the service's core by which the feed receives records and effects. */
+  readonly feedOptions = {
+    announcedKinds: CHANGE_RECORD_KINDS,
+    onAnnounced: this.feed.takeRecords,
+    onConfigInstalled: () => this.feed.confirmEffect(CONFIG_EFFECT),
+  };
   #listeners: Listeners | undefined;
   /** Changes made while the listeners open: the first thread may serve before the last is up. */
   #missed: ((listeners: Listeners) => void)[] = [];

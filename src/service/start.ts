@@ -107,8 +107,7 @@ async function openService(
   const ground = await openStorage({ config, log, onFatal, closers, subscribers, clock });
   const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine } = evidence;
-  const reporting = openReporting(config, ground, subscribers);
-  closers.push(() => reporting.close());
+  const reporting = openReporting(config, ground, subscribers, closers);
   await catchUpWithCluster(ground, reporting, log);
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
@@ -197,9 +196,10 @@ function openReporting(
   config: ServeConfig,
   ground: ServiceStorage,
   subscribers: ChangeBroadcaster,
+  closers: Closer[],
 ): ReporterServices {
   const { claim, evidence, store, clock, cluster } = ground;
-  return openReporters({
+  const reporting = openReporters({
     ...config,
     paths: claim.paths,
     ledger: evidence.ledger,
@@ -211,6 +211,8 @@ function openReporting(
     nonceSecret: cluster && deriveSecret(claim.paths.bureauKey, "nonces"),
     clock: clock.now,
   });
+  closers.push(() => reporting.close());
+  return reporting;
 }
 
 /**

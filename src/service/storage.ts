@@ -13,7 +13,6 @@ import type { Closer, FatalHandler } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { throwCommandFailure, EXIT_DAMAGED } from "./failure.ts";
 import { claimSockets } from "./sockets.ts";
-import { CHANGE_RECORD_KINDS, CONFIG_EFFECT } from "./changes/records.ts";
 import type { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { Conditions } from "../bureau/conditions.ts";
@@ -76,9 +75,7 @@ export async function openStorage(options: StorageOptions) {
   const evidence = await openServiceCore({
     stream: cluster?.link,
     onRemote: remote.take,
-    announcedKinds: CHANGE_RECORD_KINDS,
-    onAnnounced: subscribers.feed.takeRecords,
-    onConfigInstalled: () => subscribers.feed.confirmEffect(CONFIG_EFFECT),
+    ...subscribers.feedOptions,
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
