@@ -13,7 +13,7 @@ import type { FramePlace } from "../journal/places.ts";
 import { JournalReader } from "../journal/reader.ts";
 import { type KnownDurablePosition, recoverJournal } from "../journal/recovery.ts";
 import { type FrameRun, JournalWriter } from "../journal/writer.ts";
-import type { AnnouncedRecord } from "./messages.ts";
+import type { AnnouncedRecord } from "./announced-record.ts";
 import { LedgerState } from "./state.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
 import { type AppliedMessages, OrderedApplier } from "./ordered/apply.ts";

@@ -1,6 +1,7 @@
 // Messages between the HTTP thread and the ledger thread. Records travel as journal frames in
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
+import type { AnnouncedRecord } from "./announced-record.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import type { DiskStatus } from "./disk/watch.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
@@ -183,16 +184,6 @@ export interface LogEventMessage {
 export interface RemoteEventsMessage {
   kind: "remote";
   events: readonly RemoteEvent[];
-}
-
-/** A durable record of one of the announced kinds. */
-export interface AnnouncedRecord {
-  /** One of FRAME_KINDS. */
-  readonly kind: number;
-  readonly lsn: number;
-  /** Epoch ms. */
-  readonly timeMs: number;
-  readonly payload: Uint8Array;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { HistogramCounts } from "../platform/histogram.ts";
 import type { LedgerMetrics } from "./metrics.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
+import type { AnnouncedRecord } from "./announced-record.ts";
 import type {
   ApiKeyLog,
   EventLog,
@@ -21,7 +22,6 @@ import type {
   UsageLog,
 } from "./ledger.ts";
 import type {
-  AnnouncedRecord,
   FailedMessage,
   FromLedger,
   LedgerThreadData,

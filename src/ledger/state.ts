@@ -16,7 +16,7 @@ import {
   readFrameTimeUs,
 } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
-import type { AnnouncedRecord } from "./messages.ts";
+import type { AnnouncedRecord } from "./announced-record.ts";
 import { readOutcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { isRegistryKind } from "../journal/revoked-agents.ts";

@@ -37,7 +37,7 @@ import { openRequestWatch, type RequestWatchParts } from "./watch/sink.ts";
 import { deriveSecret } from "../journal/signing-key.ts";
 import { openSigningKeys } from "./signing-keys.ts";
 import type { ChangeFollowers } from "../http/changes/followers.ts";
-import { openChanges } from "./changes/open.ts";
+import { openChanges } from "./open-changes.ts";
 import { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { buildServiceUrl, readPackageVersion } from "./identity.ts";

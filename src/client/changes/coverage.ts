@@ -1,4 +1,4 @@
-// How long a cached verdict on a sensitive tool holds, by what is heard of the change feed.
+// Lifetime of cached verdicts on sensitive tools, by the state of the change feed.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ChangeFollower } from "./follower.ts";
 

@@ -1,6 +1,9 @@
 // The newest changes as one HTTP thread knows them, serialized once. The main thread announces them to every
 // thread in the same order; positions before the oldest kept change are gone.
-import { formatChangePosition, parseChangePosition } from "../../contract/change-positions.ts";
+import {
+  formatChangePosition,
+  parseChangePosition,
+} from "../../contract/parse/change-positions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 
 /** Changes kept for followers that resume. */

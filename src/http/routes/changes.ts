@@ -1,5 +1,5 @@
 // Route of the change feed: server-sent events or long poll, answered on the thread that was asked.
-import { CHANGE_WAIT_SEC_MAX, parseChangeWaitSec } from "../../contract/change-positions.ts";
+import { CHANGE_WAIT_SEC_MAX, parseChangeWaitSec } from "../../contract/parse/change-positions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { negotiateFeedFormat } from "../codec/negotiation.ts";
 import type { ChangeFollowers } from "../changes/followers.ts";

@@ -1,6 +1,6 @@
 // Change feed of the main thread: receives durable records from the ledger thread, announces each change to the
 // followers of all HTTP threads once it is in force here, and reads the newest changes from the journal at the start.
-import { formatChangePosition } from "../../contract/change-positions.ts";
+import { formatChangePosition } from "../../contract/parse/change-positions.ts";
 import { createHash } from "node:crypto";
 import type { Change } from "../../contract/schemas/changes.ts";
 import type { AnnouncedChange, ChangeNews } from "../../http/changes/log.ts";
@@ -12,7 +12,7 @@ import {
   readPayloadLength,
 } from "../../journal/format.ts";
 import { JournalReader } from "../../journal/reader.ts";
-import type { AnnouncedRecord } from "../../ledger/messages.ts";
+import type { AnnouncedRecord } from "../../ledger/announced-record.ts";
 import type { FileLayer } from "../../platform/files.ts";
 import { CHANGE_RECORD_KINDS, decodeChange, type RecordContext } from "./records.ts";
 

@@ -12,7 +12,7 @@ import type { Change } from "../../contract/schemas/changes.ts";
 import { formatConfigVersion } from "../../engine/config.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
 import { decodeSharedChange } from "../../kaizen/service/shared-promotions.ts";
-import type { AnnouncedRecord } from "../../ledger/messages.ts";
+import type { AnnouncedRecord } from "../../ledger/announced-record.ts";
 import { decodePolicyEvent } from "../../policy/policy-book.ts";
 
 /** Lookups for records that name something by its id. */

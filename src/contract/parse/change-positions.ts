@@ -1,6 +1,6 @@
 // Positions in the change feed as text: a name of the journal and a position in it. Two services, or a
 // service and the one that its data directory is restored into under another id, name different journals.
-import { ServiceFault } from "./faults.ts";
+import { ServiceFault } from "../faults.ts";
 
 const POSITION_PATTERN = /^([0-9a-f]{8})-(0|[1-9][0-9]{0,15})$/;
 

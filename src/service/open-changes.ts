@@ -1,13 +1,13 @@
 // Opens the change feed of a service: its followers on the main thread, and its clock.
 import { randomUUID } from "node:crypto";
-import { ChangeFollowers } from "../../http/changes/followers.ts";
-import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
-import { diskFileLayer } from "../../platform/files.ts";
-import type { Log } from "../../platform/log.ts";
-import { readMonotonicMs } from "../../platform/moment.ts";
-import type { ChangeBroadcaster } from "../change-broadcaster.ts";
-import type { ServeConfig } from "../settings/config.ts";
-import type { ServiceStorage } from "../storage.ts";
+import { ChangeFollowers } from "../http/changes/followers.ts";
+import { loadOrCreateServiceId } from "../ledger/service-id.ts";
+import { diskFileLayer } from "../platform/files.ts";
+import type { Log } from "../platform/log.ts";
+import { readMonotonicMs } from "../platform/moment.ts";
+import type { ChangeBroadcaster } from "./change-broadcaster.ts";
+import type { ServeConfig } from "./settings/config.ts";
+import type { ServiceStorage } from "./storage.ts";
 
 /** Interval of heartbeats, ms: after three without one a follower trusts its cache less. */
 const HEARTBEAT_MS = 1000;
