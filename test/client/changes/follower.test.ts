@@ -112,12 +112,13 @@ describe("a gateway that follows changes", () => {
   it("five minutes while the feed is heard, ten seconds at L2 and L3 while it is silent", async () => {
     const { ask, pass, gateway, beat } = await follow();
     await ask();
+    await ask("L1");
     await pass(60_000);
     expect(await ask()).toBe(true);
     // Opened again after five seconds of silence, and silent still.
     await vi.advanceTimersByTimeAsync(4000);
     expect([await ask(), await ask("L1")]).toEqual([false, true]);
-    await vi.advanceTimersByTimeAsync(8500);
+    await vi.advanceTimersByTimeAsync(6500);
     expect([await ask(), await ask("L1")]).toEqual([true, true]);
     await vi.advanceTimersByTimeAsync(1000);
     expect([await ask(), await ask("L1")]).toEqual([false, true]);
@@ -141,7 +142,9 @@ describe("a gateway that follows changes", () => {
     await vi.advanceTimersByTimeAsync(300);
     state.status = 200;
     await vi.advanceTimersByTimeAsync(300);
-    expect(sinces).toEqual([null, "j-7", "j-8", null]);
+    // The pauses are drawn by chance: it may have asked with 410 once more.
+    expect(sinces.slice(0, 3)).toEqual([null, "j-7", "j-8"]);
+    expect(new Set(sinces.slice(3))).toEqual(new Set([null]));
     expect(await ask()).toBe(false);
     gateway.close();
   });
