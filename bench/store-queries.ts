@@ -2,7 +2,8 @@
 // of its rows, with the memory that it takes of the service, of its query process and of the client.
 // The history is written as the ledger would; the service then applies it. A table on stderr, one JSON
 // object on stdout.
-//   node bench/store-queries.ts [--outcomes 1200000] [--decisions 50000] [--smoke]
+//   node bench/store-queries.ts [--outcomes 1200000] [--decisions 50000] [--beside] [--smoke]
+// --beside: another tenant's query, which works until its limit of 8 s, runs beside every one of them.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -17,6 +18,7 @@ const { values: flags } = parsed(import.meta.filename, {
   options: {
     outcomes: { type: "string", default: "1200000" },
     decisions: { type: "string", default: "50000" },
+    beside: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
   },
 });
@@ -67,11 +69,16 @@ function writeHistory(dataDir: string): void {
   core.close();
 }
 
-function send({ url }: ServerProcess, route: string, body: unknown, accept = "application/json") {
+function send(
+  { url }: ServerProcess,
+  route: string,
+  body: unknown,
+  { accept = "application/json", key = ADMIN_KEY } = {},
+) {
   return fetch(url + route, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${ADMIN_KEY}`,
+      authorization: `Bearer ${key}`,
       "content-type": "application/json",
       accept,
     },
@@ -138,6 +145,40 @@ async function catchUp(service: ServerProcess, outcomes: number): Promise<number
 /** What they look for is not in these outcomes. */
 const MAY_BE_EMPTY = new Set(["rings.sql", "repeated-reports.sql"]);
 
+const ENDLESS = "SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000) b";
+
+/** Another tenant that asks for what takes longer than it may, again and again. */
+async function startBystander(service: ServerProcess) {
+  const wanted = { tenant: "beside", scopes: ["analytics:read"] };
+  const { key } = await askPatiently<{ key: string }>(service, "/v1/keys", wanted);
+  const state = { isStopped: false, limitsReached: 0, query: 0 };
+  const run = async () => {
+    while (!state.isStopped) {
+      const body = { sql: ENDLESS, query_id: `beside-${++state.query}` };
+      const response = await send(service, "/v1/query", body, { key });
+      const text = await response.text();
+      if (text.includes("timeout")) state.limitsReached += 1;
+      else if (!state.isStopped) throw new Error(`beside: ${response.status} ${text}`);
+    }
+  };
+  const running = run();
+  // It is thrown by `stop`.
+  running.catch(() => undefined);
+  return {
+    async stop() {
+      state.isStopped = true;
+      const name = `beside-${state.query}`;
+      const ended = await fetch(`${service.url}/v1/query/${name}`, {
+        method: "DELETE",
+        headers: { authorization: `Bearer ${key}` },
+      });
+      await running;
+      // It was at work after the last question, as it was before the first.
+      return { limitsReached: state.limitsReached, wasAtWork: ended.ok };
+    },
+  };
+}
+
 async function timeQueries(service: ServerProcess): Promise<Record<string, number>> {
   const seconds: Record<string, number> = {};
   for (const name of readdirSync(QUERIES).filter((each) => each.endsWith(".sql"))) {
@@ -158,7 +199,7 @@ async function timeQueries(service: ServerProcess): Promise<Record<string, numbe
 async function timeStream(service: ServerProcess) {
   const startedAt = performance.now();
   const sql = "FROM outcomes";
-  const response = await send(service, "/v1/query", { sql }, "application/x-ndjson");
+  const response = await send(service, "/v1/query", { sql }, { accept: "application/x-ndjson" });
   if (!response.ok || response.body === null) throw new Error(`stream: ${response.status}`);
   let [rows, bytes] = [0, 0];
   for await (const piece of response.body as AsyncIterable<Uint8Array>) {
@@ -215,7 +256,9 @@ try {
   const catchUpSeconds = await catchUp(service, OUTCOMES);
   await decide(service);
   await catchUp(service, OUTCOMES + DECISIONS);
+  const beside = flags.beside ? await startBystander(service) : undefined;
   const queries = await timeQueries(service);
+  const besideEnd = await beside?.stop();
   const residentMax = residentMegabytes(service.pid);
   const stream = await measureStream(service);
   const report = {
@@ -223,6 +266,7 @@ try {
     agents: AGENTS,
     catch_up_seconds: catchUpSeconds,
     queries,
+    ...(besideEnd === undefined ? {} : { beside: besideEnd }),
     slowest_seconds: Math.max(...Object.values(queries)),
     stream,
     resident_megabytes_max: Math.max(residentMax, stream.service_megabytes),
