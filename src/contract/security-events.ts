@@ -67,7 +67,7 @@ export const SIGNAL_ID_LENGTH_MAX = 256;
 
 const RISC = "https://schemas.openid.net/secevent/risc/event-type/";
 const CAEP = "https://schemas.openid.net/secevent/caep/event-type/";
-const ENDING_CHANGES = ["revoke", "delete"];
+const ENDING_CHANGES: ReadonlySet<unknown> = new Set(["revoke", "delete"]);
 
 /**
  * Reads the claims of a token whose signature, `typ`, `iss` and `aud` are proven. SSF 1.0, section 4.1: neither `exp` nor
@@ -129,7 +129,7 @@ function readOnlyEvent(events: unknown): [type: string, event: Record<string, un
 function findEffect(type: string, event: Record<string, unknown>): SignalEffect {
   if (type === `${RISC}account-disabled`) return "restrict";
   if (type === `${RISC}account-enabled`) return "restore";
-  const isEnding = ENDING_CHANGES.includes(event["change_type"] as string);
+  const isEnding = ENDING_CHANGES.has(event["change_type"]);
   return type === `${CAEP}credential-change` && isEnding ? "restrict" : "none";
 }
 
@@ -180,15 +180,15 @@ function parseSignalIssuer(value: unknown, pointer: string): SignalIssuer {
   }
   const named = { issuer: text("issuer"), audience: text("audience"), tenant: text("tenant") };
   const poll = value["poll"] === undefined ? {} : { poll: parsePollTarget(value["poll"], pointer) };
-  return { ...named, jwks: { keys }, namespaces: namespaces as string[], ...poll };
+  return { ...named, jwks: { keys }, namespaces, ...poll };
 }
 
-const LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function parsePollTarget(value: unknown, pointer: string): SignalPollTarget {
   const { url, token_file: file } = isObject(value) ? value : {};
   const target = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
-  const isLoopback = target?.protocol === "http:" && LOOPBACK_HOSTS.includes(target.hostname);
+  const isLoopback = target?.protocol === "http:" && LOOPBACK_HOSTS.has(target.hostname);
   if (target?.protocol !== "https:" && !isLoopback) {
     throw new Error(`${pointer}/poll/url: must be an https URL`);
   }

@@ -7,7 +7,6 @@ import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { KeyDescription } from "../contract/schemas/service.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
-import type { OpenDecisionLog } from "./decision-log.ts";
 import { type ServiceStorage, openStorage, publishServiceUrl } from "./storage.ts";
 import { closeAll, type Closer, type FatalHandler } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
@@ -21,7 +20,7 @@ import type { HttpDependencies } from "../http/services.ts";
 import { collectMetrics } from "./health/metrics.ts";
 import { MemorySampler } from "./health/memory.ts";
 import { buildServiceStatus } from "./health/status.ts";
-import { FindingMonitor } from "./health/finding-monitor.ts";
+import { watchFindings } from "./health/finding-monitor.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import { SignedCounter } from "./health/signed-counter.ts";
 import type { Log } from "../platform/log.ts";
@@ -101,11 +100,10 @@ async function openService(
   onFatal: FatalHandler,
   closers: Closer[],
 ): Promise<Service> {
-  const subscribers = new ChangeBroadcaster();
-  const heaps = openThreadHeaps(closers);
+  const [subscribers, heaps] = [new ChangeBroadcaster(), openThreadHeaps(closers)];
   const clock = openClock(log, closers);
   const ground = await openStorage({ config, log, onFatal, closers, subscribers, clock });
-  const { claim, keyring, decisions, evidence } = ground;
+  const { claim, keyring, evidence } = ground;
   const { ledger, engine } = evidence;
   const reporting = openReporting(config, ground, subscribers, closers);
   await catchUpWithCluster(ground, reporting, log);
@@ -116,15 +114,15 @@ async function openService(
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
   const changes = openChanges(config, log, { ...ground, subscribers }, closers);
-  const scorer = openScorer(config, evidence, decisions);
-  closers.push(() => scorer?.close());
+  const scorer = openScorer(config, ground, closers);
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   watchFindings(ground, log, closers);
-  const opened = { scorer, reporting, webhooks, changes, ...openCounters(ground, heaps, closers) };
   const signals = await openSignals(config.signalsFile, ground, log, closers);
-  const parts = { ...ground, ...learning, ...metering, ...watching, ...opened, signals };
+  const counters = openCounters(ground, heaps, closers);
+  const opened = { scorer, reporting, webhooks, changes, signals, ...counters };
+  const parts = { ...ground, ...learning, ...metering, ...watching, ...opened };
   const sampleCount = await sample;
   const dependencies = buildHttpDependencies(config, log, parts);
   const opening = { ...parts, dependencies, onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED) };
@@ -262,8 +260,12 @@ async function loadSample({ evidence, decisions }: ServiceStorage, nowMs: number
   return (await import("./sample.ts")).loadSample(target, nowMs);
 }
 
-function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenDecisionLog) {
-  return openScoringPool(config.scoring, {
+function openScorer(
+  config: ServeConfig,
+  { evidence, decisions }: ServiceStorage,
+  closers: Closer[],
+) {
+  const scorer = openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
     vaultMemory: evidence.sources.vault.memory,
     policies: evidence.ledger.policies,
@@ -275,6 +277,8 @@ function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenD
     reviews: evidence.reviews.book.listRulings(),
     onAsked: (asked) => evidence.reviews.addCalls(asked),
   });
+  closers.push(() => scorer?.close());
+  return scorer;
 }
 
 function openSignedCounter({ evidence, store, clock }: ServiceStorage, closers: Closer[]) {
@@ -283,22 +287,6 @@ function openSignedCounter({ evidence, store, clock }: ServiceStorage, closers: 
   const counter = new SignedCounter({ store, isNeeded, clock: clock.now });
   closers.push(() => counter.close());
   return counter;
-}
-
-function watchFindings(
-  { evidence, store, clock, cluster }: ServiceStorage,
-  log: Log,
-  closers: Closer[],
-): void {
-  const leadership = cluster?.leaderships.of("credibility");
-  const monitor = new FindingMonitor({
-    store,
-    isLeader: () => leadership?.isHeld ?? true,
-    append: (payload) => evidence.ledger.appendAudit(payload),
-    clock: clock.now,
-    log,
-  });
-  closers.push(() => monitor.close());
 }
 
 interface ServiceParts extends ServiceStorage, LearningServices, Metering, RequestWatchParts {

@@ -3,6 +3,8 @@
 import { HOUR_MS } from "../../contract/units.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OpenStore } from "../../store/client.ts";
+import type { Closer } from "../closers.ts";
+import type { ServiceStorage } from "../storage.ts";
 
 /** How soon after the store has caught up it is asked. */
 const LOOK_INTERVAL_MS = 10_000;
@@ -112,4 +114,21 @@ function parseFinding(row: readonly unknown[]): Finding {
     observed: observed === null ? null : Number(observed),
     expected: expected === null ? null : Number(expected),
   };
+}
+
+/** Starts the monitor of a service; in a cluster it records where credibility is computed. */
+export function watchFindings(
+  { evidence, store, clock, cluster }: ServiceStorage,
+  log: Log,
+  closers: Closer[],
+): void {
+  const leadership = cluster?.leaderships.of("credibility");
+  const monitor = new FindingMonitor({
+    store,
+    isLeader: () => leadership?.isHeld ?? true,
+    append: (payload) => evidence.ledger.appendAudit(payload),
+    clock: clock.now,
+    log,
+  });
+  closers.push(() => monitor.close());
 }

@@ -47,9 +47,7 @@ function openService() {
     beat: (id = "j-1") => send("heartbeat", id),
     change: (members: object, id = "j-2") => send("change", id, { kind: "key", ...members }),
     cut: () => stream!.close(),
-    hold(until: Promise<void> | undefined) {
-      delay = until;
-    },
+    hold: (until: Promise<void> | undefined) => void (delay = until),
   };
 }
 
