@@ -9,7 +9,7 @@ import {
   SIGNAL_AGE_MS_MAX,
   type SignalIssuer,
   SignalRefused,
-} from "../contract/security-events.ts";
+} from "../contract/conditions/signals.ts";
 import type { Conditions } from "./conditions.ts";
 
 /** Ids of tokens that are remembered; of more the oldest are forgotten, and only their times protect then. */

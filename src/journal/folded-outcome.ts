@@ -1,5 +1,5 @@
 // Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
-import { computeIncidentTimeMs } from "../contract/incidents.ts";
+import { computeIncidentTimeMs } from "./incidents.ts";
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../contract/voices.ts";
 import { SIGNATURES, UNPROVED_GRADE_INDEX } from "../contract/vocabulary.ts";
 import { FRAME_HEAD_BYTES } from "./format.ts";

@@ -1,7 +1,7 @@
 // Journal payload of one outcome: a fixed head, the strings, the exact received bytes. The fold and
 // the replay guard read single fields without decoding the rest.
 import assert from "node:assert/strict";
-import { hashIncident } from "../contract/incidents.ts";
+import { hashIncident } from "./incidents.ts";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import {
   FRAME_HEAD_BYTES,

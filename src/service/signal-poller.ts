@@ -4,11 +4,10 @@ import { readFile } from "node:fs/promises";
 import type { SignalReceiver } from "../bureau/signals.ts";
 import { isObject } from "../contract/parse/json-object.ts";
 import {
-  SIGNAL_TOKEN_BYTES_MAX,
   type SignalIssuer,
   type SignalPollTarget,
   SignalRefused,
-} from "../contract/security-events.ts";
+} from "../contract/conditions/signals.ts";
 import type { Log } from "../platform/log.ts";
 
 const POLL_INTERVAL_MS = 10_000;
@@ -17,7 +16,8 @@ const POLL_TIMEOUT_MS = 10_000;
 const REQUESTS_PER_POLL = 20;
 /** Tokens of one answer. */
 const POLLED_SIGNALS_MAX = 100;
-const ANSWER_BYTES_MAX = POLLED_SIGNALS_MAX * SIGNAL_TOKEN_BYTES_MAX;
+/** That many of the largest tokens. */
+const ANSWER_BYTES_MAX = 1600 * 1024;
 
 export interface SignalPollerOptions {
   readonly issuer: Pick<SignalIssuer, "issuer" | "tenant">;

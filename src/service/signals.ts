@@ -6,7 +6,7 @@ import {
   type SignalErrorCode,
   type SignalIssuer,
   SignalRefused,
-} from "../contract/security-events.ts";
+} from "../contract/conditions/signals.ts";
 import type { Log } from "../platform/log.ts";
 import type { Closer } from "./closers.ts";
 import { SignalPoller } from "./signal-poller.ts";

@@ -6,7 +6,7 @@ import * as layout from "../../assembly/layout.ts";
 import { RING_BIT, STANDING_BITS } from "../../src/contract/standings.ts";
 import * as engineVoices from "../../assembly/voices.ts";
 import * as voices from "../../src/contract/voices.ts";
-import { INCIDENT_MAX } from "../../src/contract/incidents.ts";
+import { INCIDENT_MAX } from "../../src/journal/incidents.ts";
 import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
 import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";

@@ -2,7 +2,7 @@
 // are not shielded, and what is capped moves nothing. And silence: when an agent was last heard of.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hashIncident } from "../../src/contract/incidents.ts";
+import { hashIncident } from "../../src/journal/incidents.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";

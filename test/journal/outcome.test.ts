@@ -1,7 +1,7 @@
 // An outcome survives the trip through journal bytes, whatever its members hold.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hashIncident } from "../../src/contract/incidents.ts";
+import { hashIncident } from "../../src/journal/incidents.ts";
 import { DAY_MS } from "../../src/contract/units.ts";
 import { ATTESTERS, GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as fs from "node:fs";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { SignalRefused } from "../../src/contract/security-events.ts";
+import { SignalRefused } from "../../src/contract/conditions/signals.ts";
 import { SignalPoller } from "../../src/service/signal-poller.ts";
 
 interface Asked {

@@ -1,5 +1,5 @@
 // `POST /v1/signals`: security event tokens by push (RFC 8935), from transmitters of OpenID Shared Signals.
-import { SIGNAL_TOKEN_BYTES_MAX, SignalRefused } from "../../contract/security-events.ts";
+import { SIGNAL_TOKEN_BYTES_MAX, SignalRefused } from "../../contract/conditions/signals.ts";
 import { CLUSTER_CHANGE_DEADLINE_MS } from "../access/missing-ids.ts";
 import { assertMediaType, SIGNAL_MEDIA_TYPE } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";

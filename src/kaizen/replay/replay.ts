@@ -1,7 +1,7 @@
 // Replay of a history through a private engine memory, in the order of recording. An outcome is looked
 // at once everything recorded before it settled has been folded and nothing else: a decision never
 // sees its own outcome, nor one that had not come in yet.
-import { computeIncidentTimeMs } from "../../contract/incidents.ts";
+import { computeIncidentTimeMs } from "../../journal/incidents.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { OutcomeHistory } from "./history.ts";
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";

@@ -104,4 +104,11 @@ export const LISTEN_SETTINGS = {
     sentence:
       "ms after `SIGTERM` during which `/readyz` answers 503 and all else is served, so that load balancers choose other nodes; then the listeners close. A second signal, or Ctrl-C at a terminal, closes them at once",
   },
+  signalsFile: {
+    variables: ["TRUSTRANK_SIGNALS_FILE"],
+    kind: createTextKind("a file"),
+    default: undefined,
+    sentence:
+      "JSON file of the issuers whose security signals are taken, with their keys and namespaces",
+  },
 } satisfies Record<string, Setting>;

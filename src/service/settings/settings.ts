@@ -219,13 +219,6 @@ export const SETTINGS = {
     sentence: "seconds between two shipments to the archive: what a lost disk takes with it",
   },
   ...CLUSTER_SETTINGS,
-  signalsFile: {
-    variables: ["TRUSTRANK_SIGNALS_FILE"],
-    kind: createTextKind("a file"),
-    default: undefined,
-    sentence:
-      "JSON file of the issuers whose security signals are taken, with their keys and namespaces",
-  },
   webhookAllow: {
     variables: ["TRUSTRANK_WEBHOOK_ALLOW"],
     kind: networksKind,

@@ -205,7 +205,7 @@ describe("changes over four HTTP threads", () => {
       expect((await call("DELETE", subject, undefined, operator)).status).toBe(200);
     }
     await word("ALLOW");
-    expect((await call("PUT", "/v1/stop", { above: null, reason }, operator)).status).toBe(200);
+    expect((await call("PUT", "/v1/stop", { reason }, operator)).status).toBe(200);
     await word("BLOCK");
     expect((await call("DELETE", "/v1/stop", undefined, operator)).status).toBe(200);
     await word("ALLOW");

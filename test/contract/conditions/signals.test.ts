@@ -6,7 +6,7 @@ import {
   readSecuritySignal,
   SIGNAL_AGE_MS_MAX,
   SignalRefused,
-} from "../../src/contract/security-events.ts";
+} from "../../../src/contract/conditions/signals.ts";
 
 const NOW_MS = 1_780_000_000_000;
 const ISSUER = { issuer: "https://idp.example", namespaces: ["agent://acme/*"] };

@@ -1,7 +1,7 @@
 // Incidents of reported outcomes: failures that share a name are one incident, whose size the fold
 // bounds (assembly/incidents.ts). What a name is scoped to, and which hour a failure belongs to.
 import { hash } from "node:crypto";
-import { DAY_MS } from "./units.ts";
+import { DAY_MS } from "../contract/units.ts";
 
 /** Largest number of an incident; 0 is none. */
 export const INCIDENT_MAX = 0x1fffffff;

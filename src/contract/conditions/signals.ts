@@ -1,8 +1,8 @@
 // Security event tokens (RFC 8417) as OpenID Shared Signals 1.0 sends them: who may send, the claims that must be there, and
 // what an event means for an agent. A token is read here once its signature is proven.
-import { isAgentId, isNamespacePattern } from "./identifiers.ts";
-import { isObject } from "./parse/json-object.ts";
-import { DAY_MS, MINUTE_MS } from "./units.ts";
+import { isAgentId, isNamespacePattern } from "../identifiers.ts";
+import { isObject } from "../parse/json-object.ts";
+import { DAY_MS, MINUTE_MS } from "../units.ts";
 
 /** Whom a tenant takes signals from, and about which namespaces. */
 export interface SignalIssuer {
