@@ -24,6 +24,7 @@ export const GROUPS: Readonly<Record<string, Files>> = {
     cache: "bench/cache.ts",
     soak: "bench/soak.ts",
     "decision-counts": "bench/decision-counts.ts",
+    suspend: "bench/suspend.ts",
     console: "bench/console.ts",
     gateways: "bench/gateways.ts",
   },

@@ -129,6 +129,13 @@ test.concurrent("bench -- decision-counts: counts, weights and joins agree with 
   expect(report["share_by_weight"]).toBeCloseTo(report["share_allowed"] as number, 6);
 });
 
+test.concurrent("bench -- suspend: every thread denies at once, every gateway soon", async () => {
+  const report = await lastLine("bench/suspend.ts", "--smoke");
+  expect(report).toMatchObject({ allowed_after_answer: 0, asked_after_answer: 160 });
+  const { denied_by_gateways_ms: denied } = report as { denied_by_gateways_ms: { p50: number } };
+  expect(denied.p50).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
   const { before, over } = await lastLine("bench/overload.ts", "--smoke");
   expect(before).toMatchObject({ failed: 0 });
