@@ -13,7 +13,7 @@ import { CLIENT, danglingMaps, faultsIn, pack, type Packed, ROOT, run, TSC } fro
 import { PROGRAM } from "./_program.ts";
 
 /** Bytes of the core, minified and compressed; fail-over among nodes and webhooks are part of it. */
-const CORE_BYTES_MAX = 22_000;
+const CORE_BYTES_MAX = 24_000;
 
 let packed: Packed;
 let project: string;
@@ -47,7 +47,7 @@ it("holds scripts and types for both formats, and nothing else", async () => {
   for (const name of esm) expect(names).toContain(name.replace("/esm/", "/cjs/"));
   expect(names).toHaveLength(2 * esm.length + others.length);
   expect(await danglingMaps(packed, installed)).toEqual([]);
-  expect(packed.size).toBeLessThan(145_000);
+  expect(packed.size).toBeLessThan(150_000);
 });
 
 it("may be published, with the entries that the tree itself imports, and needs nothing", () => {
@@ -63,7 +63,7 @@ it("is what publint and arethetypeswrong ask for", async () => {
   expect(await faultsIn(packed)).toEqual([]);
 });
 
-it("has a core below 22 kB, without adapters and conformance kit", async () => {
+it("has a core below 24 kB, without adapters and conformance kit", async () => {
   const input = path.join(project, "all.mjs");
   await writeFile(input, 'export * from "@trustrank/client";');
   const bundle = await rolldown({ input, platform: "browser" });

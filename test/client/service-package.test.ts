@@ -43,7 +43,7 @@ it("holds the command, the client and the gateways' examples, and no source or t
   expect(names.filter((name) => name.endsWith(".wasm"))).toHaveLength(3);
   expect(await danglingMaps(packed, installed)).toEqual([]);
   // Half of it is the sample history and the words of the grounding.
-  expect(packed.size).toBeLessThan(1_650_000);
+  expect(packed.size).toBeLessThan(1_750_000);
 });
 
 it("is what publint and arethetypeswrong ask for", async () => {

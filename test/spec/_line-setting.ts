@@ -54,7 +54,9 @@ export function openClient(
   agentId?: string,
 ): TrustRankClient {
   const counted: FetchLike = (url, init) => {
-    onSent(new URL(url).pathname);
+    const { pathname } = new URL(url);
+    // A gateway follows the change feed beside the questions that it asks.
+    if (pathname !== "/v1/changes") onSent(pathname);
     return fetch(url, init);
   };
   const common = { baseUrl: world.urls[0], apiKey: world.key, timeoutMs: WAIT_MS_MAX };

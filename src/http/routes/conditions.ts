@@ -116,11 +116,11 @@ export const CONDITION_ROUTES: readonly Route[] = [
   },
   {
     ...CHANGE,
+    access: "conditions:restrict",
     name: "stop_agents",
     method: "PUT",
     path: "/v1/stop",
-    summary:
-      "Stops all agents above a level: `conditions:restrict`; `admin` for those of all tenants",
+    summary: "Stops all agents above a level; `admin` for those of all tenants",
     query: TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "StopRequest" },
     responses: { 200: { description: "The stop", schema: "Stop" } },
@@ -140,11 +140,11 @@ export const CONDITION_ROUTES: readonly Route[] = [
     },
   },
   {
-    access: "key",
+    access: "conditions:restrict",
     name: "lift_stop",
     method: "DELETE",
     path: "/v1/stop",
-    summary: "Lifts a stop: `conditions:restrict`; `admin` for that of the bureau",
+    summary: "Lifts a stop; `admin` for that of the bureau",
     query: SCOPE_QUERY,
     responses: { 200: { description: "The stop as it was", schema: "Stop" } },
     ...confirmMissing(liftStop),
