@@ -79,6 +79,7 @@ describe("keyring", () => {
       minimum_scores: NO_MINIMUMS,
       is_shadow: false,
       first_party: false,
+      asserts_properties: false,
       label: null,
       query_seconds_max: null,
       created_at: "2026-01-01T00:00:00.000Z",

@@ -25,7 +25,9 @@ const LISTED: Readonly<Record<Exclude<Gives, "admin">, string>> = {
     kaizen_promote kaizen_rollback list_configs read_config credibility_status credibility_refresh
     credibility_graph policy_show list_export_days query_cancel query_schema signing_keys usage service_index livez
     healthz readyz metrics service_series service_status cluster_state openapi docs docs_style
-    console_page console_file log_in read_session log_out console_put console_patch console_delete`,
+    set_agent_condition read_agent_condition lift_agent_condition set_namespace_condition
+    read_namespace_condition lift_namespace_condition list_conditions set_conditions stop_agents read_stop
+    lift_stop receive_signal console_page console_file log_in read_session log_out console_put console_patch console_delete`,
 };
 
 const GIVEN = new Map(

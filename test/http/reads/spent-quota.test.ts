@@ -81,6 +81,12 @@ const SPEAKS_OF_SCORES = new Set([
   "docs",
   "policy_show",
   "policy_set",
+  // `max_stakes` of a condition is an operator's own number.
+  ...["set", "read", "lift"].flatMap((verb) => [
+    `${verb}_agent_condition`,
+    `${verb}_namespace_condition`,
+  ]),
+  "list_conditions",
 ]);
 
 /** Whether an answer tells of a score, in whichever format. */

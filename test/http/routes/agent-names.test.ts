@@ -47,6 +47,8 @@ const lines = (name: string) =>
     "application/x-ndjson",
   );
 
+const SUSPENSION = { state: "suspended", reason: { code: "fraud" } };
+
 const CASES: readonly Case[] = [
   {
     route: "verify",
@@ -134,6 +136,16 @@ const CASES: readonly Case[] = [
     pointer: undefined,
     isStrict: true,
     send: (name) => post(at(name, "/keys/revoke"), { kid: "x" }),
+  },
+  {
+    route: "set_agent_condition",
+    pointer: undefined,
+    send: (name) => service.call("PUT", at(name, "/condition"), SUSPENSION),
+  },
+  {
+    route: "lift_agent_condition",
+    pointer: undefined,
+    send: (name) => service.call("DELETE", at(name, "/condition")),
   },
   {
     route: "policy_set",
