@@ -71,7 +71,9 @@ export function openEventStream(
   given: FetchLike | undefined,
 ): Promise<OpenedStream> {
   const { process } = globalThis as { process?: NodeProcess };
-  const http = process?.getBuiltinModule?.(url.startsWith("https:") ? "node:https" : "node:http");
+  const http = url.startsWith("https:")
+    ? process?.getBuiltinModule?.("node:https")
+    : process?.getBuiltinModule?.("node:http");
   if (given !== undefined || http === undefined) {
     return openFetchStream(given ?? callGlobalFetch, url, init);
   }

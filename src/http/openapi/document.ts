@@ -162,7 +162,7 @@ function buildLineSchema({ kind, schema }: RouteBody): Json {
 /** `components.examples` of the messages that routes take and give. */
 function buildMessageExamples(routes: readonly RouteDescription[]): Json {
   const named = routes.flatMap(({ body, responses }) => [
-    ...(body === undefined || body.kind === "ndjson" ? [] : [body.schema]),
+    ...(body === undefined || body.kind === "ndjson" || body.kind === "token" ? [] : [body.schema]),
     ...Object.values(responses).flatMap(({ schema }) => (schema === undefined ? [] : [schema])),
   ]);
   return Object.fromEntries(

@@ -22,6 +22,15 @@ export const EXAMPLES_BY_MEMBER: Readonly<Json> = {
   access_evaluation_endpoint: "https://bureau.example/access/v1/evaluation",
   access_evaluations_endpoint: "https://bureau.example/access/v1/evaluations",
   action: "payments.transfer",
+  actions: [
+    {
+      match: "wire.*",
+      resource: "ledger/*",
+      when: { "/context/env": "production" },
+      level: "L3",
+      stakes: "/resource/properties/amount",
+    },
+  ],
   action_entry: { pointer: "/actions/3", tool_level: "L2", stakes: 840 },
   agent: AGENT,
   agent_id: AGENT,

@@ -89,6 +89,7 @@ function isValidForSchema(schema: Json, value: unknown): boolean {
   }
   const { pattern, format } = schema as { pattern?: string; format?: string };
   if (typeof value === "string" && pattern !== undefined) return new RegExp(pattern).test(value);
+  if (isObject(value) && !listRequired(schema).every((name) => name in value)) return false;
   if (format !== undefined && format !== "date-time") return false;
   if (format === "date-time" && Number.isNaN(Date.parse(String(value)))) return false;
   return types.includes(typeof value);
@@ -98,6 +99,10 @@ function areItemsValid(schema: Json, values: readonly unknown[]): boolean {
   const { items, minItems = 0 } = schema as { items?: Json; minItems?: number };
   if (values.length < minItems) return false;
   return items === undefined || values.every((each) => isValidForSchema(items, each));
+}
+
+function listRequired({ required = [] }: Json): readonly string[] {
+  return required as string[];
 }
 
 function listSchemaTypes({ type = [] }: Json): string[] {
