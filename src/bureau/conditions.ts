@@ -1,6 +1,7 @@
 // Use cases of conditions and stops: set, lift, read. A change is durable in the journal, and active on every thread,
-// before it is answered; then the open reviews of agents that it holds end, because nobody has to decide them.
+// before it is answered; then the open reviews of agents that it holds end, because no decision is needed any more.
 import type { ConditionBook } from "../contract/conditions/book.ts";
+import { isNamespacePattern } from "../contract/identifiers.ts";
 import { isCoveredBy } from "../contract/conditions/book.ts";
 import {
   type Condition,
@@ -73,15 +74,10 @@ export class Conditions {
    * @throws ServiceFault as `set`.
    */
   async setAll(orders: readonly SubjectOrder[], principal: Principal): Promise<void> {
-    const { book, clock } = this.#options;
-    for (const order of orders) {
-      assertMaySet(principal, order);
-      const before = book.find(selectOwner(order.scope, principal), order.subject, clock());
-      // A clearance in the place of a restriction lifts it, too.
-      const isLifting = before !== undefined && order.condition.state === "cleared";
-      if (isLifting) assertMayLift(principal, before.condition, order.scope);
-    }
+    const { clock } = this.#options;
     await this.#changes.run(async () => {
+      // Not before: a change that is waiting may put a restriction where none stands yet.
+      for (const order of orders) this.#assertMaySet(order, principal);
       this.#assertCapacity(orders, principal);
       await this.#record(
         orders.map(({ subject, scope, condition }) => ({
@@ -94,8 +90,14 @@ export class Conditions {
     });
     const suspended = orders.filter(({ condition }) => condition.state === "suspended");
     if (suspended.length === 0) return;
+    const ofNamespaces = suspended.filter(({ subject }) => isNamespacePattern(subject));
+    const bySubject = Map.groupBy(suspended, ({ subject }) => subject);
+    const isHeld = (review: StoredReview) =>
+      [...(bySubject.get(review.agent) ?? []), ...ofNamespaces].some((order) =>
+        isReviewHeld(review, order, principal),
+      );
     await this.#options.reviews.endReviews(
-      (review) => suspended.some((order) => isReviewHeld(review, order, principal)),
+      isHeld,
       `suspended: ${suspended[0]!.condition.reason.code}`,
       principal,
     );
@@ -197,6 +199,15 @@ export class Conditions {
     throw new ServiceFault("not_found", `no condition of the ${scope} stands there`);
   }
 
+  #assertMaySet({ subject, scope, condition }: SubjectOrder, principal: Principal): void {
+    const { book, clock } = this.#options;
+    const isClearing = condition.state === "cleared";
+    assertScope(principal, isClearing ? "conditions:clear" : "conditions:restrict", scope);
+    const before = book.find(selectOwner(scope, principal), subject, clock());
+    // A clearance in the place of a restriction lifts it, too.
+    if (isClearing && before !== undefined) assertMayLift(principal, before.condition, scope);
+  }
+
   /** A batch is refused whole where it would not fit, whatever it replaces. */
   #assertCapacity(orders: readonly SubjectOrder[], principal: Principal): void {
     const { book, clock } = this.#options;
@@ -220,11 +231,16 @@ export class Conditions {
   /** Durable first, then active here and on every thread. */
   async #record(events: readonly ConditionEvent[]): Promise<void> {
     const { log, book, onEvent } = this.#options;
-    await Promise.all(events.map((event) => log.appendCondition(encodeConditionEvent(event))));
-    for (const event of events) {
+    const appended = await Promise.allSettled(
+      events.map((event) => log.appendCondition(encodeConditionEvent(event))),
+    );
+    for (const [index, event] of events.entries()) {
+      if (appended[index]!.status === "rejected") continue;
       book.apply(event);
       onEvent(event);
     }
+    // What is durable is active, whatever became of the others.
+    for (const each of appended) if (each.status === "rejected") throw each.reason;
   }
 }
 
@@ -248,11 +264,6 @@ function assertScope(principal: Principal, right: ConditionRight, scope: Conditi
   }
   if (principal.scopes.has(right)) return;
   throw new ServiceFault("insufficient_scope", `the key lacks the scope \`${right}\``);
-}
-
-function assertMaySet(principal: Principal, { scope, condition }: ConditionOrder): void {
-  const isClearing = condition.state === "cleared";
-  assertScope(principal, isClearing ? "conditions:clear" : "conditions:restrict", scope);
 }
 
 function assertMayLift(principal: Principal, { state }: Condition, scope: ConditionScope): void {

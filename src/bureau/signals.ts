@@ -1,5 +1,5 @@
 // Use case of security signals: an identity provider's word about an agent becomes a condition of the tenant that pinned
-// that provider. Signals only restrict, and only lift what a signal has set; a session's end suspends nobody.
+// that provider. Signals only restrict, and only lift what a signal has set; the end of a session has no effect.
 import type { ConditionBook } from "../contract/conditions/book.ts";
 import type { ConditionSetEvent } from "../contract/conditions/events.ts";
 import type { Principal } from "../contract/principal.ts";

@@ -166,7 +166,7 @@ export const CONDITION_CODES = ["SUSPENDED", "STOPPED", "WATCHED", "CLEARED"] as
 export type ConditionCode = (typeof CONDITION_CODES)[number];
 /** Code of what replaced, or only marked, the measured decision of a leg. */
 export type OverrideCode = ReviewCode | ConditionCode | "";
-/** All that `reason_codes` of a leg may hold; `CLEARED` only stands in the log. */
+/** All that `reason_codes` of a leg may hold; `CLEARED` is in the log alone. */
 export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES, ...CONDITION_CODES] as const;
 export type LegCode = (typeof LEG_CODES)[number];
 

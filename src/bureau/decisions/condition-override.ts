@@ -69,7 +69,7 @@ export function applyConditionsToRuling(
   if (outcome === "SUSPENDED") return SUSPENDED;
   if (outcome === "STOPPED") return STOPPED;
   if (outcome === "review") return reviewed;
-  // A clearance stands in for the record where that denies.
+  // A clearance replaces the record where that denies.
   return outcome === "CLEARED" && decided.verdictIndex > VERDICT.ALLOW ? CLEARED : decided;
 }
 

@@ -31,7 +31,9 @@ export function addConditionCommands(program: Command): void {
   );
   const stop = addAccessOptions(program.command("stop"))
     .description("stop all agents, those above a level, or let them go on")
-    .addOption(new Option("--above <level>", "the highest level that goes on").choices(TOOL_LEVELS))
+    .addOption(
+      new Option("--above <level>", "the highest level that is not stopped").choices(TOOL_LEVELS),
+    )
     .option("--lift", "lift the stop");
   addWordOptions(stop, false).action((flags) =>
     commands.stopAgents(resolveDataAccess(flags), flags),

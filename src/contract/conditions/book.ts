@@ -91,7 +91,7 @@ export class ConditionBook implements ConditionSource {
     }
   }
 
-  /** Conditions in force or expired that nobody has lifted, stops left out. */
+  /** Conditions in force or expired that were not lifted, stops left out. */
   get count(): number {
     return this.#count;
   }
@@ -130,7 +130,7 @@ export class ConditionBook implements ConditionSource {
     return set !== undefined && isInForce(set.stop.until_ms, nowMs) ? set : undefined;
   }
 
-  /** Conditions that nobody has lifted, in no order. */
+  /** Conditions that were not lifted, in no order. */
   *listConditions(): Generator<ConditionSetEvent> {
     for (const subjects of [this.#agents, this.#namespaces]) {
       for (const { bureau, byTenant } of subjects.values()) {
@@ -148,7 +148,7 @@ export class ConditionBook implements ConditionSource {
     for (const set of stops) yield { set, ended_ms: null };
   }
 
-  /** Stops that nobody has lifted. */
+  /** Stops that were not lifted. */
   get stops(): readonly StopSetEvent[] {
     const own = [...this.#stops.values()];
     return this.#bureauStop === undefined ? own : [this.#bureauStop, ...own];

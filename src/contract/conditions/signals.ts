@@ -144,6 +144,8 @@ function findAgent(subject: unknown, issuer: string): string | undefined {
   return undefined;
 }
 
+/** Issuer, audience and tenant: the first stands in the case of a condition, with a time before it. */
+const SIGNAL_NAME_BYTES_MAX = 224;
 /** Issuers of one service. */
 export const SIGNAL_ISSUERS_MAX = 100;
 
@@ -166,8 +168,9 @@ function parseSignalIssuer(value: unknown, pointer: string): SignalIssuer {
   if (!isObject(value)) throw new Error(`${pointer}: must be an object`);
   const text = (name: "issuer" | "audience" | "tenant") => {
     const found = value[name];
-    if (typeof found === "string" && found !== "") return found;
-    throw new Error(`${pointer}/${name}: must be a text`);
+    const isText = typeof found === "string" && found !== "";
+    if (isText && Buffer.byteLength(found) <= SIGNAL_NAME_BYTES_MAX) return found;
+    throw new Error(`${pointer}/${name}: must be a text of at most ${SIGNAL_NAME_BYTES_MAX} bytes`);
   };
   const { jwks, namespaces } = value;
   const keys = isObject(jwks) ? jwks["keys"] : undefined;

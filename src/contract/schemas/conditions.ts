@@ -84,7 +84,7 @@ const scope = t.withDescription(
 const conditionMembers = {
   state: t.withDescription(
     t.defineChoice(CONDITION_STATES),
-    "`suspended` blocks and refuses, `watch` marks every decision, `cleared` stands in for the record.",
+    "`suspended` blocks and refuses, `watch` marks every decision, `cleared` allows where the record denies.",
   ),
   scope,
   levels: t.makeOptional(
@@ -136,7 +136,7 @@ export const StopRequest = t.defineStrictMessage("StopRequest", {
   above: t.makeOptional(
     t.withDescription(
       t.defineChoice(TOOL_LEVELS),
-      "The highest level that goes on; left out: no level does.",
+      "The highest level that is not stopped; left out: all levels are.",
     ),
   ),
   ...shared,
@@ -196,7 +196,7 @@ export const ConditionsSet = t.defineMessage("ConditionsSet", { set: t.integer, 
 export const Stop = t.defineMessage("Stop", {
   above: t.withDescription(
     t.defineNullableAnswer(t.defineChoice(TOOL_LEVELS)),
-    "The highest level that goes on; null: none does.",
+    "The highest level that is not stopped; null: all are.",
   ),
   ...standingMembers,
   effective,

@@ -168,7 +168,7 @@ function readAgent(exchange: Exchange): string {
   return throwInvalidParameter("a reserved test agent has no condition");
 }
 
-/** `acme` or `acme/eu`, percent-encoded: every agent whose name goes on from there. */
+/** `acme` or `acme/eu`, percent-encoded: every agent below it. */
 function readNamespace(exchange: Exchange): string {
   const pattern = `agent://${exchange.decodedParameter()}/*`;
   if (isNamespacePattern(pattern)) return pattern;

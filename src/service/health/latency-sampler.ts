@@ -2,8 +2,8 @@
 // what was added to them. A request pays nothing for it.
 import type { RouteDurations } from "../../http/metrics/scrape.ts";
 import { DURATION_BOUNDS_SEC, type HistogramCounts } from "../../platform/histogram.ts";
-import { MINUTE_MS } from "../../contract/units.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
+import { computeMinuteMs } from "../../store/decisions/counts.ts";
 import type { LatencyBucket, LatencyCount } from "../../store/rows/latencies.ts";
 
 const LOOK_INTERVAL_MS = 1000;
@@ -57,10 +57,6 @@ export function openLatencySampler({ front, store, clock }: LatencySamplerOption
       await withDeadline(taking, END_MS_MAX, () => undefined);
     },
   };
-}
-
-function computeMinuteMs(atMs: number): number {
-  return Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
 }
 
 /** What was added to `passedOn`, which then has it. */

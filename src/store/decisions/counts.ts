@@ -149,7 +149,7 @@ export async function compactCountRows(connection: Connection, beforeMs: number)
   await connection.run(`DROP TABLE ${sums}`);
 }
 
-/** The first minute that may have decisions at or after a time, epoch ms. */
+/** Start of the minute of a time, both epoch ms. */
 export function computeMinuteMs(atMs: number): number {
   return Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
 }
