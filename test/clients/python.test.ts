@@ -75,7 +75,8 @@ describe("the Python client", NEEDED, () => {
     const { stdout } = await ended.catch((error: { stdout: string; stderr: string }) => {
       throw new Error(error.stdout + error.stderr);
     });
-    expect(stdout).toMatch(/^\d{2,} passed in /m);
+    // httpx of Debian may leave a coroutine to the garbage collector, whose warning pytest counts.
+    expect(stdout).toMatch(/^\d{2,} passed(, \d+ warnings?)? in /m);
     // What the rails reported has reached the ledger with the decision it settles.
     const reported = service.appended.filter(({ subject }) => subject.startsWith("agent://shop/"));
     expect(reported.length).toBeGreaterThan(5);

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import urllib.request
+import uuid
 from typing import Iterator
 
 import pytest
@@ -21,13 +22,17 @@ def live() -> Iterator[TrustRank]:
         yield client
 
 
-def held(client: TrustRank, name: str) -> str:
-    """The review of an agent that nobody knows, at stakes that hold it back."""
+def held(client: TrustRank) -> tuple[str, str]:
+    """An agent that nobody knows, and its review at stakes that hold it back.
+
+    The name is new each time: the service outlives a run, and with it what a review let through.
+    """
+    agent = f"agent://pythons/{uuid.uuid4().hex}"
     for power in range(30):
-        verdict = client.check(f"agent://pythons/{name}", stakes=2**power)
+        verdict = client.check(agent, stakes=2**power)
         if verdict.decision == "escalate":
             assert verdict.review_id is not None
-            return verdict.review_id
+            return agent, verdict.review_id
         assert verdict.review_id is None
     raise AssertionError("nothing holds it back")
 
@@ -48,16 +53,16 @@ def decide(review_id: str, decision: str) -> None:
 
 @pytest.mark.parametrize("decision", ["overturned", "upheld"])
 def test_it_ends_with_the_decision(live: TrustRank, decision: str) -> None:
-    review_id = held(live, decision)
+    agent, review_id = held(live)
     threading.Timer(0.3, decide, (review_id, decision)).start()
     review = live.await_review(review_id, timeout=PATIENT_SEC)
     assert (review.id, review.state, review.decision) == (review_id, "decided", decision)
-    assert review.agent == f"agent://pythons/{decision}" and review.level == "connect"
+    assert review.agent == agent and review.level == "connect"
 
 
 def test_it_gives_the_open_review_when_nobody_decides(live: TrustRank) -> None:
     started = time.monotonic()
-    review = live.await_review(held(live, "open"), timeout=1.0)
+    review = live.await_review(held(live)[1], timeout=1.0)
     assert (review.state, review.decision) == ("open", None)
     assert time.monotonic() - started >= 0.9
 
@@ -70,7 +75,7 @@ def test_it_gives_up_at_what_waiting_does_not_mend(live: TrustRank) -> None:
 
 def test_it_waits_over_faults_that_pass(live: TrustRank) -> None:
     url, key = url_of("TRUSTRANK_TEST_LIVE_URL"), url_of("TRUSTRANK_TEST_LIVE_KEY")
-    review_id = held(live, "faults")
+    _, review_id = held(live)
     # A node that refuses connections, and one that answers: a long poll goes to the other.
     with TrustRank(["http://127.0.0.1:9", url], key, timeout=PATIENT_SEC) as client:
         threading.Timer(0.3, decide, (review_id, "upheld")).start()

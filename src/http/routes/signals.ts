@@ -24,8 +24,8 @@ export const SIGNAL_ROUTES: readonly Route[] = [
 ];
 
 async function receiveSignal(exchange: Exchange): Promise<Reply> {
-  const signals = exchange.require("signals");
   assertMediaType(exchange.head.contentType, SIGNAL_MEDIA_TYPE);
+  const signals = exchange.require("signals");
   try {
     await signals.receive(exchange.body.toString("latin1").trim(), exchange.principal);
   } catch (error) {
