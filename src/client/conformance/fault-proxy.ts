@@ -129,6 +129,8 @@ export class FaultProxy {
   #forward(request: http.IncomingMessage, response: http.ServerResponse, delayMs: number): void {
     const startMs = performance.now();
     const onward = http.request({
+      // A connection of its own: one that is used again may be closed, and that fault nobody asked for.
+      agent: false,
       host: this.#target.hostname,
       port: this.#target.port,
       method: request.method,
