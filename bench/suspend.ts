@@ -1,5 +1,5 @@
-// bench -- suspend: time from sending a suspension until gateways that had cached ALLOW deny the agent, and whether every HTTP
-// thread denies it once the suspension is answered. A tenth of the trials stop all agents instead.
+// bench -- suspend: time until gateways that had cached ALLOW deny a suspended agent, from sending the suspension on. Whether
+// every HTTP thread denies it once the suspension is answered is counted too. A tenth of the trials stop all agents instead.
 import http from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
