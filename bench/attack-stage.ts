@@ -158,7 +158,7 @@ export class Stage {
 
   /** Decision of check at stakes, and the largest stakes that it holds for. */
   async check(agent: string, stakes: number) {
-    const question = JSON.stringify({ subject: agent, stakes });
+    const question = JSON.stringify({ subject: agent, stakes, reserve: false });
     const answer = await this.#send("/v1/check", this.#gatewayKey, question);
     return (await answer.json()) as { decision: string; max_stakes: number | null };
   }

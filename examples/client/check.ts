@@ -8,7 +8,8 @@ const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey 
 const client = new TrustRankClient({ baseUrl, apiKey, timeoutMs: 2000 });
 
 for (const stakes of [250, 25_000, 1_000_000]) {
-  const check = await client.check("agent://acme/ledger-sync", { stakes });
+  // It only looks: stakes that an agent is let through for count with those of its next calls.
+  const check = await client.check("agent://acme/ledger-sync", { stakes, reserve: false });
   console.log(stakes, check.allowed, check.decision, check.reason_codes);
 }
 try {

@@ -34,6 +34,8 @@ export interface CallContext {
   readonly facts?: RequestFacts | undefined;
   /** False where the request named no tool level and its transport filled in L3. */
   readonly isLevelNamed?: boolean;
+  /** One of a batch: its stakes are held, but it counts as no call of the agent. */
+  readonly isBatched?: boolean;
 }
 
 export interface OutcomeContext extends CallContext {

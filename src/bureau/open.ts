@@ -1,4 +1,5 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
+import { noActivity } from "../contract/activity/source.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
 import { defaultPolicySource } from "../policy/active-policy.ts";
@@ -42,6 +43,7 @@ export function openBureau(options: BureauOptions): Bureau {
     decisions: options.decisions ?? discardingDecisionLog,
     reviews: options.reviews ?? noReviewDecisions,
     conditions: options.conditions ?? noConditions,
+    activity: options.activity ?? noActivity,
     flaggedToday: new FirstOfDayTracker(),
     auditedToday: new FirstOfDayTracker(),
     outcomeIds: options.environment.outcomeIds,

@@ -13,6 +13,7 @@ import {
 import type { StakesTerms } from "../contract/stakes-policy.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import { createActivePolicy } from "../policy/active-policy.ts";
+import type { ResolvedLimits } from "../contract/activity/limits.ts";
 import type { ActivePolicy } from "../policy/active-policy.ts";
 import type { PolicyBook } from "../policy/policy-book.ts";
 import { SerialQueue } from "../concurrency/serial-queue.ts";
@@ -33,6 +34,8 @@ function describeRules({
   policy,
   terms,
   levelMinimums,
+  limits,
+  unsettledStakes,
 }: ActivePolicy): Omit<PolicyDocument, "tenant" | "set_by" | "set_at"> {
   const { connect, L2, L3 } = terms;
   const stakes = {
@@ -52,7 +55,24 @@ function describeRules({
     L2: describe("L2"),
     L3: describe("L3"),
   };
-  return { version, policy, stakes_in_force: stakes, minimum_scores_in_force: minimums };
+  return {
+    version,
+    policy,
+    stakes_in_force: stakes,
+    minimum_scores_in_force: minimums,
+    limits_in_force: {
+      unsettled_stakes: unsettledStakes,
+      L0: describeLimits(limits.L0),
+      L1: describeLimits(limits.L1),
+      L2: describeLimits(limits.L2),
+      L3: describeLimits(limits.L3),
+    },
+  };
+}
+
+function describeLimits(limits: ResolvedLimits): PolicyDocument["limits_in_force"]["L0"] {
+  const inForce = Object.entries(limits).filter(([, limit]) => limit !== null);
+  return Object.fromEntries(inForce);
 }
 
 function describeTerms(terms: StakesTerms): PolicyDocument["stakes_in_force"]["L2"] {

@@ -1,5 +1,6 @@
 // Collaborators of the verdict use cases and their environment (clock, timer, randomness), injected so that
 // tests and replays can fix them.
+import type { ActivitySource } from "../contract/activity/source.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
 import type { ReporterRegistry } from "./reporters/key-registry.ts";
 import type { EngineReader } from "../engine/reading.ts";
@@ -48,6 +49,8 @@ export interface BureauOptions {
   readonly reviews?: ReviewDecisionSource;
   /** Operators' conditions and stops; by default there are none. */
   readonly conditions?: ConditionSource;
+  /** Counts of calls and stakes held; by default nothing is counted and no limit is reached. */
+  readonly activity?: ActivitySource;
 }
 
 /** The options with their defaults, and the daily trackers of one deciding thread. */

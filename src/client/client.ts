@@ -108,12 +108,13 @@ export class TrustRankClient {
     const askedMs = readMonotonicMs();
     const { stakes } = options;
     const changeCount = this.#changeCount;
-    const cached = this.#cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
+    const cache = options.reserve === false ? undefined : this.#cache;
+    const cached = cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
     const isFresh =
       cached !== undefined &&
       askedMs - cached.askedMs < this.#coverage.computeAgeMsMax(cached.askedMs);
     if (isFresh) return { ...cached.verdict, stakes };
-    const request: CheckRequest = { subject: agentId, stakes };
+    const request: CheckRequest = { subject: agentId, stakes, ...selectReserve(options) };
     const { status, value } = await this.#postJson(
       "/v1/check",
       request,
@@ -121,7 +122,7 @@ export class TrustRankClient {
     );
     if (status !== 200 && status !== 403) throw createStatusError(status);
     const verdict = readCheck(value, request);
-    if (changeCount === this.#changeCount) this.#cache?.put(agentId, { stakes }, verdict, askedMs);
+    if (changeCount === this.#changeCount) cache?.put(agentId, { stakes }, verdict, askedMs);
     return verdict;
   }
 
@@ -135,7 +136,13 @@ export class TrustRankClient {
     counterparty: string,
     options: StakesOptions,
   ): Promise<HandshakeVerdict> {
-    const request: HandshakeRequest = { initiator, counterparty, stakes: options.stakes };
+    const { stakes } = options;
+    const request: HandshakeRequest = {
+      initiator,
+      counterparty,
+      stakes,
+      ...selectReserve(options),
+    };
     const stranger = counterparty === this.agentId ? initiator : counterparty;
     const { value } = await this.#postJson(
       "/v1/handshake",
@@ -368,4 +375,9 @@ function isOutage(error: TrustRankError): boolean {
 
 function createStatusError(status: number): TrustRankError {
   return new TrustRankError("unexpected_status", `status ${status} is no answer`, { status });
+}
+
+/** Named only where it is not the default. */
+function selectReserve({ reserve }: StakesOptions): { reserve?: boolean } {
+  return reserve === false ? { reserve } : {};
 }

@@ -32,6 +32,10 @@ export interface VerifyRequest {
    */
   levels?: boolean;
   /**
+   * False: the question only looks. No call is counted, and its stakes do not count with later ones.
+   */
+  reserve?: boolean;
+  /**
    * What the action is done to; read by a policy's `actions`.
    */
   resource?: {
@@ -169,6 +173,10 @@ export interface CheckRequest {
    */
   subject: string;
   stakes: number;
+  /**
+   * False: the question only looks. No call is counted, and its stakes do not count with later ones.
+   */
+  reserve?: boolean;
 }
 export interface CheckResponse {
   subject: string;
@@ -208,6 +216,10 @@ export interface HandshakeRequest {
    */
   counterparty: string;
   stakes: number;
+  /**
+   * False: the question only looks. No call is counted, and its stakes do not count with later ones.
+   */
+  reserve?: boolean;
 }
 export interface HandshakeResponse {
   request_id: string;

@@ -40,6 +40,8 @@ export interface TrustRankClientOptions {
 export interface StakesOptions {
   /** The value at risk, 0 or more. */
   readonly stakes: number;
+  /** `false`: only looks. The stakes do not count with later ones, and the answer is kept in no cache. */
+  readonly reserve?: boolean;
   /** Ends the call with TrustRankError `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds, in place of the client's own limit. */

@@ -8,7 +8,7 @@ import type { PolicyRequest } from "./schemas/policy.ts";
 /** The members that count: rules, whole or in part. */
 type PolicyRules = Pick<
   PolicyRequest,
-  "levels" | "allow_inverted" | "vouched" | "stakes" | "actions"
+  "levels" | "allow_inverted" | "vouched" | "stakes" | "actions" | "unsettled_stakes"
 >;
 
 /** The shipped policy with the rules of `given` in the place of its own. */
@@ -31,5 +31,6 @@ export function fillPolicyDefaults(given: PolicyRules): Policy {
     ...(given.actions === undefined || given.actions.length === 0
       ? {}
       : { actions: given.actions }),
+    ...(given.unsettled_stakes === undefined ? {} : { unsettled_stakes: given.unsettled_stakes }),
   };
 }

@@ -1,5 +1,6 @@
 // Flagged verdicts (SPEC §8.2): allowed, with the anomaly marked for review by a person. The label of the rule
 // says so, on the wire as in the decision log.
+import { LIMIT_CODES } from "./activity/codes.ts";
 import { FINDING_CODES } from "./vocabulary.ts";
 import type { LogReason, Verdict } from "./vocabulary.ts";
 
@@ -12,6 +13,7 @@ const FLAGGING_LABELS: ReadonlySet<LogReason> = new Set<LogReason>([
   "AUDIT_SAMPLE",
   "WATCHED",
   "STAKES_NEED_VERIFICATION",
+  ...LIMIT_CODES,
   ...FINDING_CODES,
 ]);
 

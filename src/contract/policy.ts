@@ -2,6 +2,7 @@
 // let through, what a thin record draws, from where on it is denied. Thin history can ask for a
 // second look and never more; only risk denies. The operator's word may stand in for a thin record.
 import type { ActionEntry } from "./actions.ts";
+import type { LevelLimits, UnsettledStakesMode } from "./activity/limits.ts";
 import type { StakesPolicy } from "./stakes-policy.ts";
 import { SCORE_MIN } from "./units.ts";
 import type { ToolLevel } from "./vocabulary.ts";
@@ -51,6 +52,8 @@ export interface LevelPolicy {
   audit_max_stakes?: number;
   /** What content that certainly fails draws; left out: the level's default (`isBrokenEvidenceWithheld`). */
   broken_evidence?: BrokenEvidenceRule;
+  /** Limits on what an agent does at the level; left out: the shipped ones. */
+  limits?: LevelLimits;
 }
 
 /** Allowed and flagged for review, or withheld by the verdict of the level (policy/rulings.ts). */
@@ -94,6 +97,8 @@ export interface Policy {
   stakes?: StakesPolicy;
   /** In order: the first entry that matches decides. Left out: each request's own level counts. */
   actions?: ActionEntry[];
+  /** Whether earlier stakes that no outcome has settled count with those of a call; left out: they do. */
+  unsettled_stakes?: UnsettledStakesMode;
 }
 
 /**

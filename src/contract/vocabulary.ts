@@ -2,6 +2,8 @@
 // IS the algebra: combining two decisions is `max` of their indexes (SPEC §2.5 rule 1).
 // The engine speaks in these indexes; only this file turns them into words.
 
+import { LIMIT_CODES } from "./activity/codes.ts";
+
 /** Index of each word of an ordered list. */
 function indexWords<Word extends string>(words: readonly Word[]): Readonly<Record<Word, number>> {
   const entries = words.map((word, index) => [word, index]);
@@ -155,6 +157,7 @@ export const POLICY_LABELS = [
   "STOPPED",
   "WATCHED",
   "CLEARED",
+  ...LIMIT_CODES,
 ] as const;
 export type PolicyLabel = (typeof POLICY_LABELS)[number];
 
@@ -164,10 +167,17 @@ export type ReviewCode = (typeof REVIEW_CODES)[number];
 /** Codes of conditions and stops that an operator has set. */
 export const CONDITION_CODES = ["SUSPENDED", "STOPPED", "WATCHED", "CLEARED"] as const;
 export type ConditionCode = (typeof CONDITION_CODES)[number];
+/** Code of stakes that count with earlier ones which no outcome has settled. */
+export const EXPOSURE_CODE = "EXPOSURE_ABOVE_CAP" satisfies (typeof LIMIT_CODES)[number];
 /** Code of what replaced, or only marked, the measured decision of a leg. */
-export type OverrideCode = ReviewCode | ConditionCode | "";
+export type OverrideCode = ReviewCode | ConditionCode | typeof EXPOSURE_CODE | "";
 /** All that `reason_codes` of a leg may hold; `CLEARED` is in the log alone. */
-export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES, ...CONDITION_CODES] as const;
+export const LEG_CODES = [
+  ...REASON_CODES,
+  ...REVIEW_CODES,
+  ...CONDITION_CODES,
+  EXPOSURE_CODE,
+] as const;
 export type LegCode = (typeof LEG_CODES)[number];
 
 /** All that `reason_codes` of a verify answer may hold, and all that its `log_reason` may be. */
@@ -178,6 +188,7 @@ export const ANSWER_CODES = [
   "AUDIT_SAMPLE",
   ...REVIEW_CODES,
   ...CONDITION_CODES,
+  ...LIMIT_CODES,
 ] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
 export const LOG_REASONS = [...POLICY_LABELS, ...FINDING_CODES] as const;
@@ -273,4 +284,5 @@ export const REASON_CLASSES = [
   "provenance",
   "review",
   "condition",
+  "limit",
 ] as const;

@@ -226,13 +226,13 @@ export function moveDurably(from: string, to: string): void {
 }
 
 /** Like `replaceFile` on the real disk, without blocking the thread. Resolves when it is durable. */
-export async function replaceFileAsync(path: string, text: string): Promise<void> {
+export async function replaceFileAsync(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.tmp`;
   const handle = await open(temporary, "w", 0o600);
   try {
     // The mode of `open` does not apply to a file that an interrupted attempt left.
     await handle.chmod(0o600);
-    await handle.writeFile(text);
+    await handle.writeFile(content);
     await handle.sync();
   } finally {
     await handle.close();

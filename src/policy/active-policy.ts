@@ -1,6 +1,8 @@
 // The policy in force for each tenant, as the decisions of one thread see it. Named by its content,
 // so that a logged decision says exactly which rules it was made by.
 import { createHash } from "node:crypto";
+import { resolveLevelLimits, UNSETTLED_STAKES_DEFAULT } from "../contract/activity/limits.ts";
+import type { ResolvedLimits, UnsettledStakesMode } from "../contract/activity/limits.ts";
 import { formatCanonicalJson } from "../contract/canonical-json.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy } from "../contract/policy.ts";
@@ -25,6 +27,9 @@ export interface ActivePolicy {
   readonly levelMinimums: Readonly<Record<ToolLevel, number>>;
   /** What `policy.actions` says; undefined where each request's own level counts. */
   readonly actions: readonly CompiledEntry[] | undefined;
+  /** Limits of each level, with the shipped ones filled in. */
+  readonly limits: Readonly<Record<ToolLevel, ResolvedLimits>>;
+  readonly unsettledStakes: UnsettledStakesMode;
 }
 
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
@@ -42,17 +47,26 @@ export function createActivePolicy(policy: Policy): ActivePolicy {
 }
 
 /** What follows from a policy, in the form that a verdict reads. */
-export function deriveRules(
-  policy: Policy,
-): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums" | "actions"> {
+export function deriveRules(policy: Policy): Omit<ActivePolicy, "version" | "policy"> {
   return { ...deriveLevelRules(policy), actions: compileActions(policy) };
+}
+
+function resolveLimits({ levels }: Policy): ActivePolicy["limits"] {
+  return {
+    L0: resolveLevelLimits("L0", levels.L0.limits),
+    L1: resolveLevelLimits("L1", levels.L1.limits),
+    L2: resolveLevelLimits("L2", levels.L2.limits),
+    L3: resolveLevelLimits("L3", levels.L3.limits),
+  };
 }
 
 /** The part of it that judges once the tool level is known: all that a logged decision needs. */
 export function deriveLevelRules(
   policy: Policy,
-): Pick<ActivePolicy, "vouched" | "terms" | "levelMinimums"> {
+): Omit<ActivePolicy, "version" | "policy" | "actions"> {
   return {
+    limits: resolveLimits(policy),
+    unsettledStakes: policy.unsettled_stakes ?? UNSETTLED_STAKES_DEFAULT,
     vouched: buildVouchedNamespaces(policy),
     terms: resolveStakesTerms(policy.stakes),
     levelMinimums: resolveLevelMinimums(policy),

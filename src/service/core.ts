@@ -3,6 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
+import type { ActivitySource } from "../contract/activity/source.ts";
 import { ConditionBook, type StoredCondition } from "../contract/conditions/book.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { JournaledNotes } from "../bureau/notes.ts";
@@ -82,6 +83,8 @@ export interface ServiceCoreOptions {
   readonly onAnnounced?: LedgerOptions["onAnnounced"];
   readonly onConfigInstalled?: LedgerOptions["onConfigInstalled"];
   readonly decisions?: DecisionLog;
+  /** Counts of calls and stakes held; left out: none. */
+  readonly activity?: ActivitySource;
   /** Outcomes between two snapshots of the agent table; the ledger's default when left out. */
   readonly snapshotOutcomes?: number;
   /**
@@ -185,6 +188,7 @@ function assembleCore(
       isReservedEnabled: options.isReservedEnabled,
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
+    ...(options.activity === undefined ? {} : { activity: options.activity }),
   });
   const close = async () => {
     try {

@@ -11,6 +11,7 @@ import type { Log } from "../platform/log.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { platform } from "node:os";
 import { startProcessMetrics } from "../platform/prometheus.ts";
+import type { OpenActivity } from "./activity.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { ConditionEvent } from "../contract/conditions/events.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
@@ -41,6 +42,7 @@ export interface ListenersParts {
   readonly evidence: ServiceCore;
   readonly store: Pick<OpenStore, "status" | "recordLatencies">;
   readonly decisions: OpenDecisionLog;
+  readonly activity: OpenActivity;
   /** In which the further HTTP threads count usage. */
   readonly usageMemories: readonly SharedArrayBuffer[];
   /** In which they find the quotas of tenants. */
@@ -288,7 +290,7 @@ function startHttpThreads(
   parts: ListenersParts,
   { port, log, relay, refusals }: HttpThreadLinks,
 ): Promise<HttpThreads> {
-  const { evidence, decisions, scorer, dependencies, usageMemories, watchSink } = parts;
+  const { evidence, decisions, activity, scorer, dependencies, usageMemories, watchSink } = parts;
   const {
     host,
     httpAdapter,
@@ -307,6 +309,7 @@ function startHttpThreads(
       engineMemory: evidence.engineMemory,
       vaultMemory: evidence.sources.vault.memory,
       decisionBudget: decisions.budget,
+      activityMemory: activity.memory,
       keys: dependencies.keyring.listStoredKeys(),
       adminKey,
       policies: evidence.ledger.policies,

@@ -262,7 +262,7 @@ async function loadSample({ evidence, decisions }: ServiceStorage, nowMs: number
 
 function openScorer(
   config: ServeConfig,
-  { evidence, decisions }: ServiceStorage,
+  { evidence, decisions, activity }: ServiceStorage,
   closers: Closer[],
 ) {
   const scorer = openScoringPool(config.scoring, {
@@ -273,6 +273,7 @@ function openScorer(
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
     decisionBudget: decisions.budget,
+    activityMemory: activity.memory,
     assessments: evidence.assessments,
     reviews: evidence.reviews.book.listRulings(),
     onAsked: (asked) => evidence.reviews.addCalls(asked),

@@ -17,8 +17,8 @@ import type { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { Conditions } from "../bureau/conditions.ts";
 import { TenantPolicies } from "../bureau/policies.ts";
-import { hasKeyFile, writeKeyFile } from "../http/access/key-file.ts";
-import { openKeyring } from "../http/access/keyring.ts";
+import { type StoredKey, hasKeyFile, writeKeyFile } from "../http/access/key-file.ts";
+import { type Keyring, openKeyring } from "../http/access/keyring.ts";
 import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { diskFileLayer } from "../platform/files.ts";
@@ -26,6 +26,7 @@ import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import { computeDefaultThreads } from "../platform/pool.ts";
 import type { SteadyClockWriter } from "../platform/steady-clock.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
+import { openActivity } from "./activity.ts";
 import { createDecisionBudget } from "../store/decisions/budget.ts";
 
 const JOURNAL_FAILED =
@@ -55,13 +56,10 @@ export async function openStorage(options: StorageOptions) {
   const sockets = await claimSockets(config, closers);
   const { paths } = claim;
   const isKeyFileThere = hasKeyFile(paths.root);
-  const keyring = await openKeyring({
-    dataDir: paths.root,
-    now: clock.now,
-    onChange: (stored) => subscribers.sendKey(stored),
-  });
-  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  const keyring = await openServiceKeyring(options, paths.root);
   const decisions = openServiceDecisionLog(config, clock.now);
+  const activity = openActivity(paths.root, clock.now, log);
+  closers.push(() => activity.close());
   const store = await openStore(config, log, decisions, (position, durableLsn) => {
     raiseHighWater(diskFileLayer, paths.root, position);
     onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
@@ -82,6 +80,7 @@ export async function openStorage(options: StorageOptions) {
     onFatal: endBoth,
     storePort: store.ledgerPort,
     decisions: decisions.log,
+    activity: activity.activity,
     ...config.journal,
     sourcesPerTenant: config.sourcesPerTenant,
     log,
@@ -100,9 +99,19 @@ export async function openStorage(options: StorageOptions) {
   store.setAgentTable(evidence.ledger.engineMemory);
   void moveOldNotes(store, evidence, log);
   const commands = openOperatorCommands(evidence, subscribers, clock);
-  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence };
+  const parts = { claim, paths, sockets, archive, keyring, decisions, activity, store, evidence };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
   return { ...parts, ...commands, clock, cluster, remote, sharedWeights, isKeyFileLost };
+}
+
+async function openServiceKeyring(
+  { config, clock, subscribers }: StorageOptions,
+  dataDir: string,
+): Promise<Keyring> {
+  const onChange = (stored: StoredKey) => subscribers.sendKey(stored);
+  const keyring = await openKeyring({ dataDir, now: clock.now, onChange });
+  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  return keyring;
 }
 
 /** Undefined where the process is the whole bureau. */

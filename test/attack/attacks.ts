@@ -1,6 +1,7 @@
 // The attacks of the suite, in the order in which they are played.
 import type { Attack } from "./attack.ts";
 import { baseRate } from "./attacks/base-rate.ts";
+import { burst, rival, slices } from "./attacks/burst.ts";
 import { clockJump } from "./attacks/clock-jump.ts";
 import { damagedFiles, fullDisk, kills } from "./attacks/crashes.ts";
 import { denialFlood } from "./attacks/denial-flood.ts";
@@ -49,6 +50,9 @@ export const ATTACKS: readonly Attack[] = [
   signedRing,
   slanderRing,
   grantAndRun,
+  burst,
+  rival,
+  slices,
   requestId,
   unstoppableSql,
   sqlLanes,

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
+import type { ActivitySource } from "../../src/contract/activity/source.ts";
 import type { AssessmentLog } from "../../src/contract/assessments.ts";
 import { emptyVaultAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type {
@@ -70,6 +71,7 @@ export function openSampleBureau(
     assessments?: AssessmentLog;
     decisions?: DecisionLog;
     reviews?: ReviewDecisionSource;
+    activity?: ActivitySource;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
@@ -99,6 +101,7 @@ export function openSampleBureau(
   };
   const ledger = options.ledger ?? closedLedger;
   const { provenance = sampleAssessor, policies, assessments, decisions, reviews } = options;
+  const { activity } = options;
   const bureau = openBureau({
     engine,
     ledger,
@@ -109,6 +112,7 @@ export function openSampleBureau(
     ...(assessments === undefined ? {} : { assessments }),
     ...(decisions === undefined ? {} : { decisions }),
     ...(reviews === undefined ? {} : { reviews }),
+    ...(activity === undefined ? {} : { activity }),
   });
   return { bureau, engine, delaysMs };
 }

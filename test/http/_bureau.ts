@@ -193,6 +193,7 @@ export class MemoryBureau implements Bureau {
         silent_days: null,
         stale_since: null,
       },
+      unsettled_stakes: 0,
       assumed_stakes: { L2: 7, L3: 12 },
       assessments: { false_content: 0, bad_sources: 0, last_assessed_at: null },
       standing: {

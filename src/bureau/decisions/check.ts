@@ -3,6 +3,7 @@ import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode, OverrideCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
+import { holdStakes, logAndKeepStakes } from "./activity-limits.ts";
 import { decideLeg, findHighestLevel, selectExpiresAt } from "./condition-override.ts";
 import { appendLegReasons, roundEffectiveScore, selectLegMaxStakes } from "./leg.ts";
 import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
@@ -29,8 +30,10 @@ export function checkAgent(
   const reserved = findReservedAgent(subject, environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
   context.reading = reading;
+  if (reserved === undefined && request.reserve !== false) holdStakes(context);
   const decisionIndex = decideLeg(context);
   const { active, times, overrideCode: code } = context;
+  const isForOneCall = isReviewCode(code) || context.held !== undefined;
   const reasons: string[] = [];
   const codes: LegCode[] = [];
   appendLegReasons(context, decisionIndex, reasons, codes);
@@ -49,11 +52,13 @@ export function checkAgent(
     tool_level_max: findHighestLevel(context, false),
     config_version: engine.findConfigVersion(measured.configNumber),
     evaluated_at: times.evaluatedAt,
-    expires_at: isReviewCode(code) ? times.evaluatedAt : selectExpiresAt(context),
+    expires_at: isForOneCall ? times.evaluatedAt : selectExpiresAt(context),
   };
   if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
   if (response.enforced) countReviewLeg(context, response);
-  logCheck(context, response, reserved !== undefined, code);
+  logAndKeepStakes(context, [context], decisionIndex, () =>
+    logCheck(context, response, reserved !== undefined, code),
+  );
   if (reserved === undefined || reserved.delayMs === 0) return response;
   return environment.delay(reserved.delayMs).then(() => response);
 }

@@ -32,6 +32,7 @@ import {
   WATCHED,
 } from "../../policy/rulings.ts";
 import { STANDING } from "../../policy/stakes-decision.ts";
+import { decideLegAtSum } from "./activity-limits.ts";
 import { findReviewDecision, applyReviewToDecision, selectReviewCode } from "./review-override.ts";
 import type { BureauServices } from "../services.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -131,10 +132,15 @@ export function selectExpiresAt({ untilMs, nowMs, times }: VerdictContext): stri
 }
 
 /**
- * Decides the connection of the context's agent: measured (`context.connection`), then reviewed, then by conditions.
- * Leaves `context.overrideCode`. Returns the index of the decision.
+ * Decides the connection of the context's agent: measured (`context.connection`), then reviewed, then by conditions,
+ * and where earlier stakes are not settled, by their sum. Leaves `context.overrideCode`. Returns the index of the
+ * decision.
  */
 export function decideLeg(context: VerdictContext): number {
+  return decideLegAtSum(context, decideLegAtStakes);
+}
+
+function decideLegAtStakes(context: VerdictContext): number {
   decideConnection(context, context.connection);
   return applyConditionsToDecision(context, applyReviewToDecision(context));
 }

@@ -58,6 +58,7 @@ export function explainAgentScore(
       pessimistic: reading.failurePessimistic,
     },
     evidence: describeEvidence(context, measured),
+    unsettled_stakes: readUnsettledStakes(context),
     assumed_stakes: describeAssumedStakes(context),
     assessments: {
       false_content: measured.failedTexts[0],
@@ -95,6 +96,11 @@ function addDecisionAtStakes(explanation: AgentExplanation, context: VerdictCont
   if (connection.decisionIndex === DECISION.connect) codes.push(...listScoreReasonCodes(context));
   else appendReasons(context, connection, [], codes);
   explanation.reason_codes = codes;
+}
+
+function readUnsettledStakes({ services, call, agentId, nowMs, active }: VerdictContext): number {
+  const held = services.activity.readUnsettled(call.principal.tenant, agentId, nowMs);
+  return held / active.terms.connect.unit;
 }
 
 function describeAssumedStakes({ active }: VerdictContext): AgentExplanation["assumed_stakes"] {

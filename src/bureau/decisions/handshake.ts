@@ -15,6 +15,8 @@ import {
   logLeg,
 } from "./log-entry.ts";
 import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
+import type { HeldStakes } from "../../contract/activity/source.ts";
+import { holdStakes, logAndKeepStakes } from "./activity-limits.ts";
 import { decideLeg, selectExpiresAt } from "./condition-override.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
 import { countReviewLeg, isReviewCode } from "./review-override.ts";
@@ -50,19 +52,23 @@ export function decideHandshake(
   const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
+  const isHeld = request.reserve !== false;
   context.reading = forward;
+  if (isHeld && reservedCounterparty === undefined) holdStakes(context);
   const forwardIndex = decideLeg(context);
   const forwardLeg = buildLeg(context, forwardIndex);
   const measuredForward = keepMeasuredLeg(context);
   context.agentId = initiator;
   context.reading = backward;
+  context.resetActivity();
+  if (isHeld && reservedInitiator === undefined) holdStakes(context);
   const backwardIndex = decideLeg(context);
   const backwardLeg = buildLeg(context, backwardIndex);
   const measuredBackward = keepMeasuredLeg(context);
   const { active, times } = context;
   const decisionIndex = selectStricterDecisionIndex(forwardIndex, backwardIndex);
-  const isReviewed =
-    isReviewCode(measuredForward.overrideCode) || isReviewCode(measuredBackward.overrideCode);
+  const legs = [measuredForward, measuredBackward] as const;
+  const isForOneCall = legs.some(isLegForOneCall);
   const response: HandshakeResponse = {
     request_id: call.requestId,
     initiator,
@@ -76,13 +82,13 @@ export function decideHandshake(
     enforced: !call.principal.isShadow && !isInShadowMode(active.policy),
     config_version: engine.findConfigVersion(measured[0].configNumber),
     evaluated_at: times.evaluatedAt,
-    expires_at: isReviewed ? times.evaluatedAt : selectExpiresAt(context),
+    expires_at: isForOneCall ? times.evaluatedAt : selectExpiresAt(context),
   };
   if (response.decision === "escalate" && response.enforced) {
     countReviewLeg(context, forwardLeg);
     countReviewLeg(context, backwardLeg);
   }
-  logHandshakeLegs(context, response, [measuredForward, measuredBackward]);
+  logAndKeepStakes(context, legs, decisionIndex, () => logHandshakeLegs(context, response, legs));
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : environment.delay(delayMs).then(() => response);
 }
@@ -93,11 +99,17 @@ interface MeasuredLeg {
   readonly measuredIndex: number;
   readonly stakesMax: number;
   readonly overrideCode: OverrideCode;
+  readonly held: HeldStakes | undefined;
 }
 
-function keepMeasuredLeg({ reading, connection, overrideCode }: VerdictContext): MeasuredLeg {
+function keepMeasuredLeg({ reading, connection, overrideCode, held }: VerdictContext): MeasuredLeg {
   const { decisionIndex: measuredIndex, stakesMax } = connection;
-  return { reading, measuredIndex, stakesMax, overrideCode };
+  return { reading, measuredIndex, stakesMax, overrideCode, held };
+}
+
+/** Review decisions, and stakes that are held, are for one call. */
+function isLegForOneCall({ overrideCode, held }: MeasuredLeg): boolean {
+  return isReviewCode(overrideCode) || held !== undefined;
 }
 
 /** Logs both legs: the counterparty as the initiator sees it, and the other way round. */

@@ -1,6 +1,6 @@
 // One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/schemas/scores.ts";
-import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import { DECISION, DECISIONS, EXPOSURE_CODE, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode } from "../../contract/vocabulary.ts";
 import { appendConditionReasons, findHighestLevel, isNamedInLeg } from "./condition-override.ts";
 import { appendReasons } from "./reasons.ts";
@@ -14,10 +14,11 @@ export function roundEffectiveScore(score: number): number {
 
 /** Largest stakes of the leg that was decided last: a review decision holds for the requested ones only. */
 export function selectLegMaxStakes(context: VerdictContext): number | null {
-  const { overrideCode: code, stakes, connection, conditionFacts } = context;
+  const { overrideCode: code, stakes, connection, conditionFacts, unsettled } = context;
   if (code === "CLEARED") return conditionFacts.clearedStakesMax;
   if (code === "REVIEW_OVERTURNED") return stakes;
-  if (code === "" || code === "WATCHED") return encodeStakesBound(connection.stakesMax);
+  if (code === "" || code === "WATCHED" || code === EXPOSURE_CODE)
+    return encodeStakesBound(Math.max(0, connection.stakesMax - unsettled));
   return 0;
 }
 
@@ -35,12 +36,20 @@ export function appendLegReasons(
   const isNamed = code !== "" && isNamedInLeg(code, decisionIndex);
   if (isNamed && code !== "WATCHED") codes.push(code);
   if (decisionIndex === DECISION.connect) return;
+  if (code === EXPOSURE_CODE) {
+    reasons.push(describeUnsettledStakes(context));
+    return;
+  }
   appendConditionReasons(context, reasons, codes);
   const isByCondition = code === "SUSPENDED" || code === "STOPPED";
   if (isByCondition && connection.decisionIndex === DECISION.connect) return;
   appendReasons(context, connection, reasons, codes);
   // A mark, no reason: it comes last.
   if (isNamed && code === "WATCHED") codes.push(code);
+}
+
+function describeUnsettledStakes({ unsettled }: VerdictContext): string {
+  return `Earlier stakes of ${Number(unsettled.toPrecision(6))} that no outcome has settled count with these.`;
 }
 
 /**

@@ -3,6 +3,8 @@
 import { REASON_CODES, VERDICT } from "../../contract/vocabulary.ts";
 import type { AnswerCode, ReasonCode, ToolLevel } from "../../contract/vocabulary.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
+import type { LimitCode } from "../../contract/activity/codes.ts";
+import { isLimitRuling } from "../../policy/limits.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
 import { applyPolicyRules, areSourcesMissing } from "../../policy/rules.ts";
 import { computeLevelStakesClear } from "../../policy/standing.ts";
@@ -97,6 +99,7 @@ export function selectVerdictReasonCodes(context: VerdictContext, ruling: Ruling
   if (ruling === AUDIT_SAMPLED) codes.push("AUDIT_SAMPLE");
   if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
   if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
+  if (isLimitRuling(ruling)) codes.push(ruling.logReason as LimitCode);
   if (context.conditions !== undefined) addConditionCodes(context, ruling, codes);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const isOwn = REASON_CODES.includes(ruling.logReason as ReasonCode);

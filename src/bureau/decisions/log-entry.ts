@@ -14,6 +14,7 @@ import type { AgentScore } from "../../engine/reading.ts";
 import { CLEARED, OVERTURNED, VOUCHED } from "../../policy/rulings.ts";
 import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/standing.ts";
 import type { OverrideCode } from "../../contract/vocabulary.ts";
+import { isHeldForPerson } from "./activity-limits.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -108,8 +109,9 @@ export function logVerify(
   fillReading(entry, context.reading);
   entry.traceId = context.call.traceId ?? "";
   entry.isReserved = context.reserved !== undefined;
-  entry.decisionIndex = findLevelDecisionIndex(context.rules);
-  entry.legDecisionIndex = entry.decisionIndex;
+  entry.legDecisionIndex = findLevelDecisionIndex(context.rules);
+  const isForPerson = isHeldForPerson(context, context.ruling);
+  entry.decisionIndex = isForPerson ? DECISION.escalate : entry.legDecisionIndex;
   entry.stakesMax = computeLevelStakesMax(context.rules);
   entry.subject = request.agent_id;
   entry.viewer = "";

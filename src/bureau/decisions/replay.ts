@@ -12,6 +12,7 @@ import {
   CONDITION_CODES,
   DECISION,
   DECISIONS,
+  EXPOSURE_CODE,
   REGIMES,
   TIERS,
   VERDICT,
@@ -41,6 +42,7 @@ import {
   TOLERATED,
   UPHELD,
 } from "../../policy/rulings.ts";
+import { findLoggedLimit } from "./activity-limits.ts";
 import { applyLoggedConditionCode, applyLoggedConditions } from "./condition-override.ts";
 import { applyLoggedReviewReason } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
@@ -93,7 +95,9 @@ function computeReviewedDecisionIndex(
   // Of a verify it is the verdict that was decided on.
   if (leg.kind === "verify") return index;
   const reviewed = applyLoggedReviewReason(index, leg.log_reason);
-  return applyLoggedConditionCode(reviewed, leg.log_reason);
+  const ruled = applyLoggedConditionCode(reviewed, leg.log_reason);
+  // What else was held then is not in the log.
+  return leg.log_reason === EXPOSURE_CODE ? Math.max(ruled, DECISION[leg.decision]) : ruled;
 }
 
 /** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
@@ -127,6 +131,7 @@ function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string
   judged.leg_decision = DECISIONS[connection.decisionIndex]!;
   const isByPerson =
     computeReviewedDecisionIndex(judged, leg) !== connection.decisionIndex ||
+    leg.log_reason === EXPOSURE_CODE ||
     (CONDITION_CODES as readonly (string | null)[]).includes(leg.log_reason);
   const codes: ReasonCode[] = [];
   if (connection.decisionIndex > 0) appendReasons(query, connection, [], codes);
@@ -217,14 +222,13 @@ function replayRuling(
   };
 }
 
-function applyLoggedOverride(
-  decided: Ruling,
-  { log_reason: reason }: ReplayableLeg,
-  rules: RuleInputs,
-): Ruling {
+function applyLoggedOverride(decided: Ruling, leg: ReplayableLeg, rules: RuleInputs): Ruling {
+  const { log_reason: reason } = leg;
   if (reason === AUDIT_SAMPLED.logReason && isEligibleForAuditSample(rules, decided)) {
     return AUDIT_SAMPLED;
   }
+  const limited = findLoggedLimit(leg);
+  if (limited !== undefined && decided.verdictIndex === VERDICT.ALLOW) return limited;
   // Flagged once a day: the log says whether this was the first.
   if (decided === THIN_FLAGGED && reason === THIN_TOLERATED.logReason) return THIN_TOLERATED;
   if (decided === STALE_FLAGGED && reason === TOLERATED.logReason) return TOLERATED;

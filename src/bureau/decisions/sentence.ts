@@ -257,6 +257,13 @@ const CAUSE_BY_LABEL: Readonly<Record<PolicyLabel, (inputs: CauseInputs) => stri
   STOPPED: () => "an operator has stopped all agents",
   WATCHED: ({ agent }) => `an operator watches ${agent}`,
   CLEARED: ({ agent }) => `an operator has cleared ${agent}`,
+  UNUSUAL_RATE: ({ agent, level }) =>
+    `${agent} has acted more often within an hour than the limit of ${level}`,
+  NEW_ACTIONS: ({ agent, level }) =>
+    `${agent} has tried more new actions within an hour than the limit of ${level}`,
+  EXPOSURE_ABOVE_CAP: ({ agent }) =>
+    `earlier stakes of ${agent} that no outcome has settled count with those of the call, and the sum is too high`,
+  SESSION_TOO_OLD: ({ level }) => `the session is older than the limit of ${level}`,
 };
 
 /** Causes of a check or a leg of a handshake by its decision. */

@@ -5,11 +5,13 @@ import type { DecisionEntry } from "../../contract/decisions.ts";
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { AgentScore } from "../../engine/reading.ts";
+import type { HeldStakes } from "../../contract/activity/source.ts";
 import type { ActionDecision } from "../../policy/actions.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { defaultPolicySource } from "../../policy/active-policy.ts";
 import { createConditionFacts } from "../../policy/conditions.ts";
 import { createConnection } from "../../policy/connection.ts";
+import { createLimitedCall } from "../../policy/limits.ts";
 import type { PolicyQuery } from "../../policy/policy-query.ts";
 import { createRuleInputs } from "../../policy/rule-inputs.ts";
 import type { Ruling } from "../../policy/rulings.ts";
@@ -94,6 +96,16 @@ export class VerdictContext implements PolicyQuery {
   ruling!: Ruling;
   /** What the policy's `actions` made of the request; undefined where it lists none. */
   actionDecision: ActionDecision | undefined = undefined;
+  /** What the call is compared with the level's limits by. */
+  readonly limited = createLimitedCall();
+  /** Stakes of this call that count against the agent's later ones; undefined: none do. */
+  held: HeldStakes | undefined = undefined;
+  /** Earlier ones that no outcome has settled, in the tenant's unit; they count with the stakes of the call. */
+  unsettled = 0;
+  /** Of verify: what the sum of both gives, where there are earlier ones. */
+  sumRuling: Ruling | undefined = undefined;
+  /** Whether at the sum the request waits for a person. */
+  isReviewAtSum = false;
 
   constructor(services: BureauServices) {
     this.services = services;
@@ -113,6 +125,21 @@ export class VerdictContext implements PolicyQuery {
     this.isWatched = false;
     this.untilMs = Number.POSITIVE_INFINITY;
     this.actionDecision = undefined;
+    this.resetActivity();
+  }
+
+  /** Nothing is counted or held for the agent that is judged. */
+  resetActivity(): void {
+    const { limited } = this;
+    limited.isCounted = false;
+    limited.calls = 0;
+    limited.newActions = 0;
+    limited.exposure = 0;
+    limited.sessionSeconds = -1;
+    this.held = undefined;
+    this.unsettled = 0;
+    this.sumRuling = undefined;
+    this.isReviewAtSum = false;
   }
 
   /** Stakes in the bureau's unit of account, as the engine takes them. */

@@ -22,6 +22,17 @@ import {
   selectExpiresAt,
 } from "./condition-override.ts";
 import { applyActionEntries, describeActionDecision } from "./action-entries.ts";
+import {
+  applyEnforcedLimits,
+  applyUnsettledStakes,
+  beginVerifyActivity,
+  isEnforcedLimit,
+  isHeldForPerson,
+  judgeAtSum,
+  keepVerifiedStakes,
+  markLoggedLimits,
+  releaseStakes,
+} from "./activity-limits.ts";
 import { recordCertainFinding } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
@@ -108,21 +119,51 @@ function verifyWithFinding(
   // SPEC §2.2 has no stakes: without them the level's assumed ones count.
   context.begin(call, given.agent_id, given.stakes ?? 0);
   const request = applyActionEntries(context, given);
-  const atStakes = context.convertToAccountUnit(context.stakes);
-  context.reading = engine.check(encodeAgentKey(context.agentId), atStakes, context.nowMs);
-  const configVersion = engine.findConfigVersion(context.reading.configNumber);
   if (reserved === undefined) {
     recordCertainFinding(context, request);
-    return buildVerifyResponse(context, request, configVersion);
+    return verifyCountedCall(context, request);
   }
+  readScore(context);
+  const configVersion = engine.findConfigVersion(context.reading.configNumber);
   context.reading = reserved.reading;
   const response = buildVerifyResponse(context, request, configVersion);
   if (reserved.delayMs === 0) return response;
   return environment.delay(reserved.delayMs).then(() => response);
 }
 
+/** Reads the agent's score at the context's stakes. */
+function readScore(context: VerdictContext): void {
+  const atStakes = context.convertToAccountUnit(context.stakes);
+  const key = encodeAgentKey(context.agentId);
+  context.reading = context.services.engine.check(key, atStakes, context.nowMs);
+}
+
+/** Verdict on a call that counts, and whose stakes are held against later ones of the agent. */
+function verifyCountedCall(context: VerdictContext, request: VerifyRequest): VerifyResponse {
+  beginVerifyActivity(context, request);
+  try {
+    // The sum first: from then on the context describes the call itself.
+    if (context.unsettled > 0) judgeAtSum(context, () => judgeSum(context, request.tool_level));
+    readScore(context);
+    const { engine } = context.services;
+    const configVersion = engine.findConfigVersion(context.reading.configNumber);
+    return buildVerifyResponse(context, request, configVersion);
+  } catch (error) {
+    releaseStakes(context);
+    throw error;
+  }
+}
+
+/** Leaves the ruling at the context's stakes, and whether they wait for a person. */
+function judgeSum(context: VerdictContext, toolLevel: ToolLevel): void {
+  readScore(context);
+  const ruling = overruleByPeople(context, decideLevelRuling(context, toolLevel));
+  context.sumRuling = ruling;
+  context.isReviewAtSum = isReviewRequired(ruling, context.rules);
+}
+
 /**
- * Audit samples, review decisions and levels that depend on the action are for one call: their response
+ * Audit samples, review decisions, named stakes and levels that depend on the action are for one call: their response
  * expires at once, so that no cache keeps it for another action.
  */
 function buildVerifyResponse(
@@ -135,7 +176,11 @@ function buildVerifyResponse(
   context.ruling = ruling;
   const { level } = rules;
   const isForOneCall =
-    ruling === AUDIT_SAMPLED || isReviewRuling(ruling) || context.actionDecision !== undefined;
+    ruling === AUDIT_SAMPLED ||
+    isReviewRuling(ruling) ||
+    isEnforcedLimit(ruling) ||
+    context.actionDecision !== undefined;
+  const isKept = !isForOneCall && context.held === undefined;
   const score = applyProvenancePenalty(reading.scoreInternal, finding);
   const response: VerifyResponse = {
     request_id: call.requestId,
@@ -148,12 +193,14 @@ function buildVerifyResponse(
     config_version: configVersion,
     policy_version: context.active.version,
     evaluated_at: times.evaluatedAt,
-    expires_at: isForOneCall ? times.evaluatedAt : selectExpiresAt(context),
+    expires_at: isKept ? selectExpiresAt(context) : times.evaluatedAt,
   };
-  const review = isReviewRequired(ruling, rules) ? countReviewCall(context, ruling) : undefined;
+  const isReviewed = isReviewRequired(ruling, rules) || isHeldForPerson(context, ruling);
+  const review = isReviewed ? countReviewCall(context, ruling) : undefined;
   logVerify(context, request, response);
+  keepVerifiedStakes(context, ruling);
   // From here on the context describes other levels.
-  if (request.levels === true && !isForOneCall) {
+  if (request.levels === true && isKept) {
     response.levels = buildLevelVerdicts(context, request.tool_level, score);
   }
   if (review !== undefined) response.review = review;
@@ -190,22 +237,33 @@ function buildTrustEvaluation(
 /** A review decision holds for the requested stakes only, any other ruling up to its bound. */
 function selectMaxStakes(context: VerdictContext): VerifyResponse["max_stakes"] {
   const { ruling, stakes } = context;
-  return ruling === OVERTURNED ? stakes : encodeStakesBound(computeStakesBound(context, ruling));
+  if (ruling === OVERTURNED) return stakes;
+  const bound = computeStakesBound(context, ruling);
+  return encodeStakesBound(Math.max(0, bound - context.unsettled));
 }
 
-/** The ruling of the requested level: by the policy, a reviewer, operators' conditions, then audit sampling. */
+/**
+ * The ruling of the requested level: by the policy, a reviewer, operators' conditions, audit sampling, then by what
+ * the agent has done before.
+ */
 function decideVerifyRuling(context: VerdictContext, toolLevel: ToolLevel): Ruling {
   const decided = decideLevelRuling(context, toolLevel);
   // Review decisions and sampling do not apply to reserved agents.
   if (context.reserved !== undefined) return flagRecordOncePerDay(context, decided);
+  const ruled = overruleByPeople(context, decided);
+  const isSampled = isAuditSampleCandidate(context, ruled) && isSampledForAudit(context);
+  const sampled = isSampled ? AUDIT_SAMPLED : ruled;
+  const limited = applyUnsettledStakes(context, applyEnforcedLimits(context, sampled));
+  if (isSampled || limited !== ruled) return limited;
+  return markIfWatched(context, markLoggedLimits(context, flagRecordOncePerDay(context, limited)));
+}
+
+/** A ruling of the rules after a review decision and operators' conditions. */
+function overruleByPeople(context: VerdictContext, decided: Ruling): Ruling {
   const reviewed = applyReviewToRuling(context, decided);
   context.conditions = findConditions(context);
-  const ruled =
-    context.conditions === undefined
-      ? reviewed
-      : applyConditionsToRuling(context, decided, reviewed);
-  if (isAuditSampleCandidate(context, ruled) && isSampledForAudit(context)) return AUDIT_SAMPLED;
-  return markIfWatched(context, flagRecordOncePerDay(context, ruled));
+  if (context.conditions === undefined) return reviewed;
+  return applyConditionsToRuling(context, decided, reviewed);
 }
 
 /** Only an agent's first challenge of a UTC day is eligible, so retrying does not improve its odds. */

@@ -12,6 +12,7 @@ import {
   findSignerVoice,
   findUnsignedFault,
   selectOutcomeSender,
+  settleStakes,
 } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
@@ -68,6 +69,9 @@ export async function recordOutcomeBatch(
         record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
       }
       const receipt = await services.ledger.append(record).catch(catchRowFault);
+      if (!(receipt instanceof ServiceFault)) {
+        settleStakes(services, (rows[index] as OutcomeRequest).subject, record);
+      }
       if (signed === undefined || receipt instanceof ServiceFault) return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),

@@ -120,7 +120,24 @@ export async function recordOutcome(
     await attestRecord(record, request, signed.rules);
     attachReporterSignature(record, signed, findSignerVoice(registry, record.reporter, sender));
   }
-  return services.ledger.append(record);
+  const receipt = await services.ledger.append(record);
+  settleStakes(services, request.subject, record);
+  return receipt;
+}
+
+/**
+ * Frees the stakes of the decision that an outcome names. Only a success does, told by a first-party key or a
+ * reporter that an administrator vouches for, of the tenant that asked: else an agent would free its own stakes.
+ */
+export function settleStakes(
+  { activity, clock, registry }: Pick<BureauServices, "activity" | "clock" | "registry">,
+  agent: string,
+  { requestId, outcome, tenant, stakes, isFirstParty, signature, reporter }: OutcomeRecord,
+): void {
+  if (requestId === "" || outcome === 0) return;
+  const isVouched = registry.owners.find(extractNamespace(reporter))?.isVouched === true;
+  if (!isFirstParty && !(signature === "reporter" && isVouched)) return;
+  activity.settle({ tenant, agent, requestId, amount: stakes }, clock());
 }
 
 /**

@@ -62,9 +62,7 @@ export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parsePolicyReq
 export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   const { policy: whole, ...rest } = request;
   if (whole !== undefined) {
-    const twice = (["levels", "allow_inverted", "vouched", "stakes", "actions"] as const).filter(
-      (name) => name in rest,
-    );
+    const twice = RULE_MEMBERS.filter((name) => name in rest);
     if (twice.length > 0)
       throw invalidRequest(twice.map((name) => createDoubledError(`${pointer}/${name}`)));
   }
@@ -85,6 +83,15 @@ export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
 function createDoubledError(pointer: string): FieldError {
   return { pointer, code: "doubled", detail: "stands beside `policy`, which has it too" };
 }
+
+const RULE_MEMBERS = [
+  "levels",
+  "allow_inverted",
+  "vouched",
+  "stakes",
+  "actions",
+  "unsettled_stakes",
+] as const;
 
 /** Two entries of one namespace would leave it to their order which expiry is meant. */
 function listRepeatedNamespaces({ vouched = [] }: Policy, within: string): FieldError[] {

@@ -4,6 +4,7 @@ import { isNamespacePattern } from "../identifiers.ts";
 import { AUDIT_ONE_IN_MAX, STAKES_MAX, VOUCHED_MAX } from "../limits.ts";
 import { BROKEN_EVIDENCE_RULES, THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
 import type { LevelPolicy } from "../policy.ts";
+import { LIMIT_MODES, LIMIT_NAMES, UNSETTLED_STAKES_MODES } from "../activity/limits.ts";
 import { ON_VERIFICATION, STAKES_LEVELS } from "../stakes-policy.ts";
 import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
@@ -57,8 +58,24 @@ const auditOneIn = t.defineChecked<number>(
   (value) => `${typeof value === "number" ? "range" : "type"} ${AUDITS}`,
 );
 
+const limit = t.defineObject(
+  { max: t.defineNumberBetween(0, STAKES_MAX), mode: t.defineChoice(LIMIT_MODES) },
+  { ...t.STRICT, "~unknown": "is no member of a limit" },
+);
+
+const levelLimits = t.defineObject(t.repeatSchema(t.makeOptional(limit), ...LIMIT_NAMES), {
+  ...t.STRICT,
+  "~unknown": "is no limit of a level",
+});
+
 /** Left out for the default, so that a policy from before them keeps its version. */
 const optionalRules = {
+  limits: t.makeOptional(
+    t.withDescription(
+      levelLimits,
+      "Limits on what an agent does within an hour, on its unsettled stakes and on its session: `enforce` challenges beyond `max`, `log` marks, `off` does nothing. Left out: the shipped ones.",
+    ),
+  ),
   audit_one_in: t.makeOptional(auditOneIn),
   audit_max_stakes: t.makeOptional(t.stakes),
   broken_evidence: t.makeOptional(
@@ -215,6 +232,12 @@ const rulesRequest = {
   ),
   stakes: t.makeOptional(stakesPolicy),
   actions: actionEntries,
+  unsettled_stakes: t.makeOptional(
+    t.withDescription(
+      t.defineChoice(UNSETTLED_STAKES_MODES),
+      "Whether stakes that an agent was let through for and that no outcome has settled count with those of a call. Left out: `enforce`.",
+    ),
+  ),
 };
 
 /**
@@ -231,6 +254,7 @@ export const PolicyRequest = t.defineStrictMessage("PolicyRequest", {
     t.makeOptional(t.defineObject({})),
     "stakes_in_force",
     "minimum_scores_in_force",
+    "limits_in_force",
   ),
 });
 export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
@@ -254,6 +278,7 @@ const wholePolicy = t.defineObject({
   stakes: t.makeOptional(stakesPolicy),
   /** Left out for none. */
   actions: actionEntries,
+  unsettled_stakes: t.makeOptional(t.defineChoice(UNSETTLED_STAKES_MODES)),
 });
 
 const stakesTerms = t.defineObject({
@@ -291,6 +316,11 @@ export const PolicyDocument = t.defineMessage("PolicyDocument", {
     L3: stakesTerms,
   }),
   minimum_scores_in_force: t.defineObject(t.repeatSchema(minimumInForce, ...TOOL_LEVELS)),
+  /** With the shipped ones filled in; left out for none. */
+  limits_in_force: t.defineObject({
+    unsettled_stakes: t.defineChoice(UNSETTLED_STAKES_MODES),
+    ...t.repeatSchema(levelLimits, ...TOOL_LEVELS),
+  }),
   /** Id of the key that set it; null for the shipped policy. */
   set_by: t.textOrNull,
   set_at: t.timeOrNull,

@@ -57,6 +57,13 @@ const requestResource = t.defineObject({
   properties: t.makeOptional(t.anObject),
 });
 
+const reserve = t.makeOptional(
+  t.withDescription(
+    t.flag,
+    "False: the question only looks. No call is counted, and its stakes do not count with later ones.",
+  ),
+);
+
 /** SPEC §2.2. */
 export const VerifyRequest = t.defineMessage("VerifyRequest", {
   agent_id: namedAgentId,
@@ -71,6 +78,7 @@ export const VerifyRequest = t.defineMessage("VerifyRequest", {
   levels: t.makeOptional(
     t.withDescription(t.flag, "True: the answer also says what other tool levels would get."),
   ),
+  reserve,
   resource: t.makeOptional(
     t.withDescription(requestResource, "What the action is done to; read by a policy's `actions`."),
   ),
@@ -214,6 +222,7 @@ export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
 export const CheckRequest = t.defineMessage("CheckRequest", {
   subject: scoredId,
   stakes: t.stakes,
+  reserve,
 });
 export type CheckRequest = t.MessageOf<typeof CheckRequest>;
 
@@ -222,6 +231,7 @@ export const HandshakeRequest = t.defineMessage("HandshakeRequest", {
   initiator: scoredId,
   counterparty: scoredId,
   stakes: t.stakes,
+  reserve,
 });
 export type HandshakeRequest = t.MessageOf<typeof HandshakeRequest>;
 
@@ -332,6 +342,10 @@ export const AgentExplanation = t.defineMessage("AgentExplanation", {
     /** The record has been silent for longer than the policy allows; else null. */
     stale_since: t.timeOrNull,
   }),
+  unsettled_stakes: t.withDescription(
+    t.number,
+    "Stakes that your tenant let the agent through for and that no outcome has settled, in your unit.",
+  ),
   /** Stakes, in the tenant's unit, that a request without stakes counts for, by level. */
   assumed_stakes: t.defineObject({ L2: t.number, L3: t.number }),
   /** Texts of the agent that first-party keys asked about and that failed for certain. */

@@ -97,7 +97,13 @@ function scoreBatchItem(
   try {
     if (Array.isArray(request)) throw invalidRequest(request);
     const { principal, traceId } = task;
-    const response = bureau.verify(request, { requestId, principal, traceId, facts });
+    const response = bureau.verify(request, {
+      requestId,
+      principal,
+      traceId,
+      facts,
+      isBatched: true,
+    });
     if (!(response instanceof Promise)) return buildResultItem(response);
     return response.then(buildResultItem, (thrown: unknown) =>
       buildProblemItem(task, requestId, thrown),

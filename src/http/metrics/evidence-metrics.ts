@@ -129,6 +129,12 @@ export const EVIDENCE_METRICS = {
     "one in so many decisions is logged, of those that are sampled first; 1: all of them",
     "above 1 for long: raise `TRUSTRANK_DECISIONS_MB_PER_DAY`",
   ),
+  limits_exceeded_total: defineCounter(
+    "calls of agents beyond a limit of the policy, by limit and whether it is logged or enforced",
+    "rises suddenly: look at `NEW_ACTIONS` and `EXPOSURE_ABOVE_CAP` in the decision log",
+    "limit",
+    "mode",
+  ),
   decisions_counted_total: defineCounter(
     "denials counted in the row of an identical one",
     "rises: one key asks the same in a loop",

@@ -36,6 +36,10 @@ export const REASON_CLASS_BY_LABEL: Readonly<Record<string, ReasonClass>> = {
   STOPPED: "condition",
   WATCHED: "condition",
   CLEARED: "condition",
+  UNUSUAL_RATE: "limit",
+  NEW_ACTIONS: "limit",
+  EXPOSURE_ABOVE_CAP: "limit",
+  SESSION_TOO_OLD: "limit",
   VERIFIED_SOURCES_REQUIRED: "provenance",
 };
 

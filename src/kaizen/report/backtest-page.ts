@@ -112,7 +112,8 @@ function collectWrittenStakes({ stakes = {} }: Pick<Policy, "stakes">): Map<stri
 }
 
 function listRuleDifferences(before: Policy, after: Policy): string[][] {
-  const rules = Object.keys(before.levels.L0) as (keyof LevelPolicy)[];
+  // A back-test has no earlier calls: limits decide nothing in it.
+  const rules = Object.keys(before.levels.L0) as Exclude<keyof LevelPolicy, "limits">[];
   const ofLevels = TOOL_LEVELS.flatMap((level) =>
     rules
       .filter((rule) => before.levels[level][rule] !== after.levels[level][rule])

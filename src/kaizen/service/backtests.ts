@@ -192,6 +192,8 @@ export class BacktestService implements Backtests {
         vouched: live.vouched,
         terms: live.terms,
         levelMinimums: live.levelMinimums,
+        limits: live.limits,
+        unsettledStakes: live.unsettledStakes,
         actions: undefined,
       },
       given,

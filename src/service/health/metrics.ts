@@ -14,6 +14,7 @@ import type { ArchiveStatus } from "../../threads/archive/scheduler.ts";
 import type { WebhookMetrics } from "../../webhooks/endpoint-status.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import type { ServiceCore } from "../core.ts";
+import type { OpenActivity } from "../activity.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ReporterServices } from "../reporters.ts";
@@ -28,6 +29,7 @@ export interface MetricSources {
   readonly evidence: ServiceCore;
   readonly store: OpenStore;
   readonly decisions: OpenDecisionLog;
+  readonly activity: Pick<OpenActivity, "activity">;
   readonly reporting: Pick<ReporterServices, "reporterKeys" | "pool">;
   readonly clock: SteadyClockWriter;
   readonly usageKeeper: UsageJournalWriter;
@@ -59,6 +61,9 @@ export function collectMetrics(parts: MetricSources): MetricValues {
     ...collectStoreMetrics(state, clock.now()),
     store_lag_records: Math.max(0, ledger.position() - state.appliedLsn),
     ...decisions.gauges(),
+    limits_exceeded_total: parts.activity.activity
+      .listLimitCounts()
+      .map(({ code, mode, count }) => ({ labels: [code, mode], value: count })),
     ...collectReviewMetrics(evidence.reviews, clock.now()),
     ...collectKaizenMetrics(parts.kaizen.kaizen.measured.figures()),
     ...collectWebhookMetrics(parts.webhooks.figures, clock.now()),

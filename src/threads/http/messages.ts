@@ -34,6 +34,8 @@ export interface HttpThreadData {
   readonly ledger: LedgerPortTransfer;
   readonly decisionRing: SharedArrayBuffer;
   readonly decisionBudget: SharedArrayBuffer;
+  /** In which calls of agents are counted and stakes held; left out: none are. */
+  readonly activityMemory?: SharedArrayBuffer;
   readonly keys: readonly StoredKey[];
   readonly adminKey: string | undefined;
   /** Journal payloads of the policies so far, in order. */

@@ -16,9 +16,11 @@ import {
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { foldKeyRegistry, type KeyRegistry } from "../../bureau/reporters/key-registry.ts";
+import { type ActivitySource, noActivity } from "../../contract/activity/source.ts";
 import { ConditionBook } from "../../contract/conditions/book.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
+import { AgentActivity } from "../../bureau/activity/activity.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -250,6 +252,7 @@ class HttpThreadServer {
       assessments: this.#assessments,
       decisions: this.#decisions,
       reviews: this.#reviews,
+      activity: openThreadActivity(this.#data),
     });
   }
 
@@ -352,4 +355,8 @@ export function createRequestWatch(
 ): RequestWatch {
   const monotonic = () => performance.now();
   return new RequestWatch({ shares, clock, monotonic, random: Math.random, deliver });
+}
+
+function openThreadActivity({ activityMemory: memory }: HttpThreadData): ActivitySource {
+  return memory === undefined ? noActivity : new AgentActivity(memory);
 }

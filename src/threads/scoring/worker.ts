@@ -17,6 +17,7 @@ import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { UuidV7Generator } from "../../platform/uuid.ts";
 import { openThreadClock } from "../clock.ts";
+import { AgentActivity } from "../../bureau/activity/activity.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_UNITS_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
@@ -39,6 +40,8 @@ export interface ScoringWorkerData {
   decisionRings: readonly SharedArrayBuffer[];
   /** Of all threads (store/decisions/budget.ts). */
   decisionBudget: SharedArrayBuffer;
+  /** In which stakes are held. */
+  activityMemory: SharedArrayBuffer;
 }
 
 /** The table made by a re-fold; comes with every task from then on. */
@@ -97,6 +100,7 @@ const {
   isReservedEnabled,
   decisionRings,
   decisionBudget,
+  activityMemory,
   ...started
 } = workerData as ScoringWorkerData;
 const clock = openThreadClock().now;
@@ -142,6 +146,7 @@ const bureau = openBureau({
   assessments: { enqueue: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS, budget: decisionBudget }),
   reviews,
+  activity: new AgentActivity(activityMemory),
 });
 const requestIds = new RequestIdGenerator(clock);
 

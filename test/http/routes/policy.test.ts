@@ -47,6 +47,13 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
           L2: { internal_score: 507, enforced: false },
           L3: { internal_score: 550, enforced: false },
         },
+        limits_in_force: {
+          unsettled_stakes: "enforce",
+          L0: {},
+          L1: {},
+          L2: expect.objectContaining({ new_actions_per_hour: { max: 80, mode: "log" } }),
+          L3: expect.objectContaining({ new_actions_per_hour: { max: 40, mode: "enforce" } }),
+        },
         set_by: null,
         set_at: null,
       },

@@ -67,7 +67,8 @@ async function makeKey(
 
 async function denial(key = acme, agent = AGENT) {
   for (let stakes = 1; stakes < 1e9; stakes *= 1.5) {
-    const { body } = await send("POST", "/v1/check", { subject: agent, stakes }, { key });
+    const asked = { subject: agent, stakes, reserve: false };
+    const { body } = await send("POST", "/v1/check", asked, { key });
     if (body.decision === "escalate") return { stakes, id: body.request_id as string };
   }
   throw new Error("no stakes escalate");

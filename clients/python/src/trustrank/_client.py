@@ -41,6 +41,11 @@ OUTCOME_BATCH_BYTES_MAX = 256 * 1024
 Sign = Callable[[str], str]
 
 
+def _reserved(reserve: bool) -> dict[str, bool]:
+    """Named only where it is not the default."""
+    return {} if reserve else {"reserve": False}
+
+
 class AsyncTrustRank:
     """Client for asyncio. Made and used in one event loop; `async with` closes it.
 
@@ -94,12 +99,15 @@ class AsyncTrustRank:
         """Opens the connections before the first question. True when the service answered."""
         return await self._transport.reach(timeout or self._slow_timeout)
 
-    async def check(self, agent_id: str, *, stakes: float, timeout: float | None = None) -> CheckVerdict:
+    async def check(
+        self, agent_id: str, *, stakes: float, reserve: bool = True, timeout: float | None = None
+    ) -> CheckVerdict:
         """Scores one agent for given stakes. A low score is a verdict to look at, never an error.
 
+        `reserve=False` only looks: the stakes do not count with later ones.
         Raises TrustRankError when there is no verdict.
         """
-        body = {"subject": agent_id, "stakes": stakes}
+        body = {"subject": agent_id, "stakes": stakes, **_reserved(reserve)}
         limit = timeout or self.timeout
         value = await self._post("/v1/check", body, limit, (200, 403), kind="read", about=agent_id)
         return read_check(value, agent_id, stakes)
@@ -110,9 +118,12 @@ class AsyncTrustRank:
         counterparty: str,
         *,
         stakes: float,
+        reserve: bool = True,
         timeout: float | None = None,
     ) -> HandshakeVerdict:
         """Scores both directions; None as initiator is the client's own `agent_id`.
+
+        `reserve=False` only looks: the stakes do not count with later ones.
 
         A refusal is a verdict too, although it travels as HTTP 403 (SPEC 7).
         Raises TrustRankError when there is no verdict.
@@ -120,7 +131,12 @@ class AsyncTrustRank:
         first = initiator or self.agent_id
         if first is None:
             raise TrustRankError("invalid_argument", "no initiator: pass one, here or to the client")
-        body = {"initiator": first, "counterparty": counterparty, "stakes": stakes}
+        body = {
+            "initiator": first,
+            "counterparty": counterparty,
+            "stakes": stakes,
+            **_reserved(reserve),
+        }
         limit = timeout or self.timeout
         stranger = first if counterparty == self.agent_id else counterparty
         value = await self._post("/v1/handshake", body, limit, (200, 403), kind="read", about=stranger)
@@ -300,8 +316,12 @@ class TrustRank:
     def warm_up(self, timeout: float | None = None) -> bool:
         return self.run(lambda client: client.warm_up(timeout))
 
-    def check(self, agent_id: str, *, stakes: float, timeout: float | None = None) -> CheckVerdict:
-        return self.run(lambda client: client.check(agent_id, stakes=stakes, timeout=timeout))
+    def check(
+        self, agent_id: str, *, stakes: float, reserve: bool = True, timeout: float | None = None
+    ) -> CheckVerdict:
+        return self.run(
+            lambda client: client.check(agent_id, stakes=stakes, reserve=reserve, timeout=timeout)
+        )
 
     def handshake(
         self,
@@ -309,10 +329,13 @@ class TrustRank:
         counterparty: str,
         *,
         stakes: float,
+        reserve: bool = True,
         timeout: float | None = None,
     ) -> HandshakeVerdict:
         return self.run(
-            lambda client: client.handshake(initiator, counterparty, stakes=stakes, timeout=timeout)
+            lambda client: client.handshake(
+                initiator, counterparty, stakes=stakes, reserve=reserve, timeout=timeout
+            )
         )
 
     def verify(self, agent_id: str, **question: Any) -> VerifyVerdict:

@@ -1,0 +1,126 @@
+// Calls and unsettled stakes of agents, as the deciding threads of one process count and hold them in shared memory, by
+// agent and tenant: questions of one tenant change nothing for another. Each thread has its own view of the one memory.
+import { LIMIT_CODES, type LimitCode } from "../../contract/activity/codes.ts";
+import type { ActivitySource, HeldStakes, HourlyActivity } from "../../contract/activity/source.ts";
+import { AgentSlots, selectActionBit } from "./agents.ts";
+import { type HeldContents, HeldEncoder } from "./held-file.ts";
+import { CHANGES, computeFade, HEADER_BYTES, LIMIT_COUNTS, SEED_WORDS } from "./layout.ts";
+import { StakesSlots } from "./stakes.ts";
+import { TextHash } from "./text-hash.ts";
+
+export class AgentActivity implements ActivitySource {
+  readonly isKept = true;
+  readonly #header: Uint32Array;
+  readonly #agents: AgentSlots;
+  readonly #stakes: StakesSlots;
+  readonly #key = new TextHash();
+  readonly #actionKey = new TextHash();
+  readonly #counted: HourlyActivity = { calls: 0, newActions: 0 };
+  /** Slot of the agent whose call was counted last. */
+  #countedSlot = 0;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#header = new Uint32Array(memory, 0, HEADER_BYTES / 4);
+    this.#agents = new AgentSlots(memory);
+    this.#stakes = new StakesSlots(memory);
+  }
+
+  countCall(tenant: string, agent: string, action: string, nowMs: number): HourlyActivity {
+    const slot = this.#agents.claim(this.#hashAgent(tenant, agent), nowMs);
+    const key = this.#actionKey;
+    key.begin(this.#header[2]! | 0, this.#header[3]! | 0);
+    key.add(action);
+    this.#countedSlot = slot;
+    this.#agents.count(slot, selectActionBit(key), nowMs);
+    this.#counted.calls = this.#agents.readCalls(slot, nowMs);
+    this.#counted.newActions = this.#agents.readNewActions(slot, nowMs);
+    return this.#counted;
+  }
+
+  hold({ tenant, agent, amount }: HeldStakes, nowMs: number): number {
+    const slot = this.#agents.claim(this.#hashAgent(tenant, agent), nowMs);
+    return this.#agents.addUnsettled(slot, amount, nowMs);
+  }
+
+  keep(stakes: HeldStakes, kept: number, nowMs: number): void {
+    const { tenant, agent, amount } = stakes;
+    if (kept > 0) this.#stakes.put(this.#hashCall(stakes), kept, nowMs);
+    const slot = this.#agents.find(this.#hashAgent(tenant, agent));
+    if (kept < amount && slot >= 0) this.#agents.addUnsettled(slot, kept - amount, nowMs);
+    if (kept > 0) this.#noteChange();
+  }
+
+  settle(stakes: HeldStakes, nowMs: number): number {
+    const held = this.#stakes.take(this.#hashCall(stakes));
+    if (held === undefined) return 0;
+    const slot = this.#agents.find(this.#hashAgent(stakes.tenant, stakes.agent));
+    const freed = Math.min(held.amount, stakes.amount);
+    const left = freed * computeFade(nowMs - held.timeMs);
+    if (slot >= 0) this.#agents.addUnsettled(slot, -left, nowMs);
+    this.#noteChange();
+    return freed;
+  }
+
+  markOncePerDay(code: LimitCode, nowMs: number): boolean {
+    return this.#agents.markOncePerDay(this.#countedSlot, LIMIT_CODES.indexOf(code), nowMs);
+  }
+
+  noteLimit(code: LimitCode, mode: "log" | "enforce"): void {
+    const at = LIMIT_COUNTS + LIMIT_CODES.indexOf(code);
+    Atomics.add(this.#header, mode === "log" ? at : at + LIMIT_CODES.length, 1);
+  }
+
+  /** Calls beyond limits since the start, by code and mode. */
+  listLimitCounts(): { code: LimitCode; mode: "log" | "enforce"; count: number }[] {
+    return (["log", "enforce"] as const).flatMap((mode, index) =>
+      LIMIT_CODES.map((code, at) => {
+        const place = LIMIT_COUNTS + index * LIMIT_CODES.length + at;
+        return { code, mode, count: Atomics.load(this.#header, place) };
+      }),
+    );
+  }
+
+  readUnsettled(tenant: string, agent: string, nowMs: number): number {
+    const slot = this.#agents.find(this.#hashAgent(tenant, agent));
+    return slot < 0 ? 0 : this.#agents.readUnsettled(slot, nowMs);
+  }
+
+  /** Rises with every change of what is held. */
+  get changeCount(): number {
+    return Atomics.load(this.#header, CHANGES);
+  }
+
+  /** Everything that is held, for a file. */
+  encode(nowMs: number): Buffer {
+    const encoder = new HeldEncoder(this.#header.subarray(0, SEED_WORDS));
+    this.#agents.visitHeld(nowMs, encoder.add);
+    encoder.beginStakes();
+    this.#stakes.visitHeld(encoder.add);
+    return encoder.finish();
+  }
+
+  /** Takes over what `encode` gave. Only for a memory in which nothing was counted. */
+  restore({ seed, agents, stakes }: HeldContents): void {
+    this.#header.set(seed);
+    for (const { key, amount, timeMs } of agents) this.#agents.restore(key, amount, timeMs);
+    for (const { key, amount, timeMs } of stakes) this.#stakes.put(key, amount, timeMs);
+  }
+
+  #hashAgent(tenant: string, agent: string): TextHash {
+    const key = this.#key;
+    key.begin(this.#header[0]! | 0, this.#header[1]! | 0);
+    key.add(tenant);
+    key.add(agent);
+    return key;
+  }
+
+  #hashCall({ tenant, agent, requestId }: HeldStakes): TextHash {
+    const key = this.#hashAgent(tenant, agent);
+    key.add(requestId);
+    return key;
+  }
+
+  #noteChange(): void {
+    Atomics.add(this.#header, CHANGES, 1);
+  }
+}

@@ -1,0 +1,93 @@
+// Bytes of the file that carries unsettled stakes over a restart. Keys are hashes by the seed in it.
+//
+//   | magic u32 | version u32 | seed u32 x 4 | agents u32 | calls u32 | records | crc32 u32 |
+//   record | key u32 x 2 | stakes f64 | time, epoch ms f64 |
+import { crc32 } from "node:zlib";
+import { AGENT_SLOTS, SEED_WORDS, STAKES_SLOTS } from "./layout.ts";
+import type { HashKey } from "./text-hash.ts";
+
+const MAGIC = 0x31564341;
+const VERSION = 1;
+const OFFSET_SEED = 8;
+const OFFSET_AGENT_COUNT = 24;
+const OFFSET_STAKES_COUNT = 28;
+const HEADER_BYTES = 32;
+const RECORD_BYTES = 24;
+const CRC_BYTES = 4;
+
+export interface HeldRecord {
+  readonly key: HashKey;
+  /** In the unit of account. */
+  readonly amount: number;
+  /** As of which the amount is; epoch ms. */
+  readonly timeMs: number;
+}
+
+export interface HeldContents {
+  readonly seed: readonly number[];
+  readonly agents: readonly HeldRecord[];
+  readonly stakes: readonly HeldRecord[];
+}
+
+/** Writes agents, then calls. */
+export class HeldEncoder {
+  readonly #bytes = Buffer.allocUnsafe(
+    HEADER_BYTES + (AGENT_SLOTS + STAKES_SLOTS) * RECORD_BYTES + CRC_BYTES,
+  );
+  #end = HEADER_BYTES;
+  #agentCount = 0;
+
+  constructor(seed: Uint32Array) {
+    this.#bytes.writeUInt32LE(MAGIC, 0);
+    this.#bytes.writeUInt32LE(VERSION, 4);
+    for (let i = 0; i < SEED_WORDS; i += 1)
+      this.#bytes.writeUInt32LE(seed[i]!, OFFSET_SEED + 4 * i);
+  }
+
+  readonly add = (low: number, high: number, amount: number, timeMs: number): void => {
+    this.#bytes.writeInt32LE(low, this.#end);
+    this.#bytes.writeInt32LE(high, this.#end + 4);
+    this.#bytes.writeDoubleLE(amount, this.#end + 8);
+    this.#bytes.writeDoubleLE(timeMs, this.#end + 16);
+    this.#end += RECORD_BYTES;
+  };
+
+  get #recordCount(): number {
+    return (this.#end - HEADER_BYTES) / RECORD_BYTES;
+  }
+
+  beginStakes(): void {
+    this.#agentCount = this.#recordCount;
+  }
+
+  finish(): Buffer {
+    const bytes = this.#bytes;
+    bytes.writeUInt32LE(this.#agentCount, OFFSET_AGENT_COUNT);
+    bytes.writeUInt32LE(this.#recordCount - this.#agentCount, OFFSET_STAKES_COUNT);
+    bytes.writeUInt32LE(crc32(bytes.subarray(0, this.#end)), this.#end);
+    return bytes.subarray(0, this.#end + CRC_BYTES);
+  }
+}
+
+/** What the bytes of a file hold; undefined where they are damaged or of another version. */
+export function decodeHeld(bytes: Buffer): HeldContents | undefined {
+  const end = bytes.length - CRC_BYTES;
+  if (end < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return undefined;
+  if (bytes.readUInt32LE(4) !== VERSION) return undefined;
+  if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return undefined;
+  const agentCount = bytes.readUInt32LE(OFFSET_AGENT_COUNT);
+  const count = agentCount + bytes.readUInt32LE(OFFSET_STAKES_COUNT);
+  if (HEADER_BYTES + count * RECORD_BYTES !== end) return undefined;
+  const records = Array.from({ length: count }, (_, index) =>
+    decodeRecord(bytes, HEADER_BYTES + index * RECORD_BYTES),
+  );
+  const seed = Array.from({ length: SEED_WORDS }, (_, i) =>
+    bytes.readUInt32LE(OFFSET_SEED + 4 * i),
+  );
+  return { seed, agents: records.slice(0, agentCount), stakes: records.slice(agentCount) };
+}
+
+function decodeRecord(bytes: Buffer, at: number): HeldRecord {
+  const key = { low: bytes.readInt32LE(at), high: bytes.readInt32LE(at + 4) };
+  return { key, amount: bytes.readDoubleLE(at + 8), timeMs: bytes.readDoubleLE(at + 16) };
+}
