@@ -15,7 +15,7 @@ function appender(log: OrderedLog, origin: string) {
   const run = async () => {
     for (let n = 1; !isStopped; n++) {
       places.set(n, await log.append(messageOf(n, "x".repeat(2000), origin), WAIT_MS_MAX));
-      await sleep(5);
+      await sleep(20);
     }
   };
   const running = run();
