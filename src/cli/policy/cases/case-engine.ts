@@ -72,7 +72,10 @@ export class CaseEngines {
     if (state === this.#state) return this.#reader;
     this.#state = state;
     const image = openTableImage(this.#memory);
-    for (const view of image.viewParts()) view.fill(0);
+    // What the last state added; the rest is written over.
+    for (const [index, view] of image.viewParts().entries()) {
+      view.subarray(this.#population[index]!.length).fill(0);
+    }
     const views = image.reserve(this.#population.reduce((sum, { length }) => sum + length, 0));
     for (const [index, part] of this.#population.entries()) views[index]!.set(part);
     for (const outcome of listOutcomes(agent, history)) {
