@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";
+import { Followers } from "./load/followers.ts";
 import { numberOf, report } from "./load/flags.ts";
 import { rounded } from "./load/spread.ts";
 import { ADMIN_KEY, machine, startService } from "./server-process.ts";
@@ -14,6 +15,7 @@ const HELP = `npm run bench -- suspend [options]
   --trials N       suspensions and stops (default 200)
   --gateways N     gateways in this process (default 8)
   --threads N      HTTP threads of the service (default 4)
+  --followers N    further followers of the change feed, on raw sockets (default 0)
   --smoke          few trials, to see that it works
 
 One JSON object on the last line.
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     trials: { type: "string", default: "200" },
     gateways: { type: "string", default: "8" },
     threads: { type: "string", default: "4" },
+    followers: { type: "string", default: "0" },
     out: { type: "string" },
     smoke: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -44,6 +47,9 @@ async function main(): Promise<void> {
     { length: gatewayCount },
     () => new TrustGateway({ client: new TrustRankClient(options) }),
   );
+  const followerCount = values.smoke ? 20 : numberOf("followers", values.followers, 0);
+  const followers = await Followers.open(service.url, followerCount);
+  const followed: number[] = [];
   const waits: number[] = [];
   const answers: number[] = [];
   let allowedAfterAnswer = 0;
@@ -55,6 +61,7 @@ async function main(): Promise<void> {
       await cacheAllowed(gateways, agentId);
       const sentMs = performance.now();
       const denied = gateways.map((gateway) => untilDenied(gateway, agentId));
+      const seen = isStop ? undefined : followers.untilAllSee(agentId);
       await change(
         service.url + path,
         "PUT",
@@ -66,10 +73,12 @@ async function main(): Promise<void> {
       );
       allowedAfterAnswer += direct.filter((verdict) => verdict === "ALLOW").length;
       for (const deniedMs of await Promise.all(denied)) waits.push(deniedMs - sentMs);
+      for (const seenMs of (await seen) ?? []) followed.push(seenMs - sentMs);
       await change(service.url + path, "DELETE");
     }
   } finally {
     for (const gateway of gateways) gateway.close();
+    followers.close();
     await service.stop();
   }
   report(
@@ -81,6 +90,8 @@ async function main(): Promise<void> {
       http_threads: Number(values.threads),
       answered_ms: percentilesOf(answers),
       denied_by_gateways_ms: percentilesOf(waits),
+      followers: followerCount,
+      seen_by_followers_ms: followerCount === 0 ? null : percentilesOf(followed),
       asked_after_answer: trialCount * DIRECT_ASKED,
       allowed_after_answer: allowedAfterAnswer,
     },

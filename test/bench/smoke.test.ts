@@ -132,8 +132,12 @@ test.concurrent("bench -- decision-counts: counts, weights and joins agree with 
 test.concurrent("bench -- suspend: every thread denies at once, every gateway soon", async () => {
   const report = await lastLine("bench/suspend.ts", "--smoke");
   expect(report).toMatchObject({ allowed_after_answer: 0, asked_after_answer: 160 });
-  const { denied_by_gateways_ms: denied } = report as { denied_by_gateways_ms: { p50: number } };
-  expect(denied.p50).toBeGreaterThan(0);
+  const { denied_by_gateways_ms: denied, seen_by_followers_ms: seen } = report as Record<
+    string,
+    { p50: number }
+  >;
+  expect(denied!.p50).toBeGreaterThan(0);
+  expect(seen!.p50).toBeGreaterThan(0);
 });
 
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
