@@ -75,16 +75,37 @@ export async function querySql<Row>(sql: string, signal?: AbortSignal): Promise<
   );
 }
 
+/** Reads a document for a page that asks by itself: the session ends as if nobody had asked. @throws ApiError */
+export async function pollDocument<Answer>(path: string, signal: AbortSignal): Promise<Answer> {
+  const headers = { "x-tr-background": "true" };
+  return (await (await sendRequest("GET", path, { headers, signal })).json()) as Answer;
+}
+
 /** The answer as it came, for downloads. @throws ApiError */
-export async function fetchApiResponse(
+export function fetchApiResponse(
   method: string,
   path: string,
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Response> {
+  return sendRequest(method, path, { body, signal });
+}
+
+interface RequestParts {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function sendRequest(
+  method: string,
+  path: string,
+  { body, signal, headers: own = {} }: RequestParts,
+): Promise<Response> {
   const headers: Record<string, string> = {
     accept: "application/json",
     "x-tr-csrf": readSession()?.csrf ?? "",
+    ...own,
   };
   if (body !== undefined) headers["content-type"] = "application/json";
   const response = await fetch(buildApiUrl(path), {

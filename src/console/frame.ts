@@ -6,6 +6,7 @@ import { PAGE_GROUPS, PAGES, type PageEntry } from "./pages.ts";
 import { logOut, subscribeToSession, readSession, type Session, logIn } from "./session.ts";
 import { ShortcutsHelp, useGlobalShortcuts } from "./parts/shortcuts-help.ts";
 import { Failure, Loading } from "./parts/notices.ts";
+import { StopBanner } from "./stop-banner.ts";
 import { setTheme, readTheme, THEMES, type Theme } from "./theme.ts";
 
 function Login({ wrong }: { wrong?: string }): VNode {
@@ -41,8 +42,8 @@ function Login({ wrong }: { wrong?: string }): VNode {
       <p role="alert" class="deny">${told}</p>
       <p class="dim small">
         The first start printed an admin key and a link that logs in once. A key needs one of the
-        scopes admin, analytics:read, reviews:decide, metrics:read. After 30 minutes without use the
-        session ends.
+        scopes admin, analytics:read, reviews:decide, metrics:read, conditions:restrict,
+        conditions:clear. After 30 minutes without use the session ends.
       </p>
     </form>
   </main>`;
@@ -83,6 +84,7 @@ function LoggedInFrame({ who }: { who: Session }): VNode {
       <${Account} who=${who} />
     </nav>
     <main id="main" tabindex="-1">
+      <${StopBanner} />
       ${
         entry === undefined
           ? html`<h1>Not found</h1>

@@ -74,6 +74,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/agent.ts"),
   },
   {
+    name: "conditions",
+    label: "Conditions",
+    group: "Trust",
+    letter: "i",
+    load: () => import("./pages/conditions.ts"),
+  },
+  {
     name: "policy",
     label: "Policy",
     group: "Trust",

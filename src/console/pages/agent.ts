@@ -4,6 +4,7 @@ import { getDocument, buildPathWithQuery } from "../api.ts";
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
+import { AgentConditions } from "./agent/conditions.ts";
 import { VerifyForm } from "./agent/verify-form.ts";
 import { ScoreWaterfall } from "./agent/points.ts";
 import {
@@ -133,7 +134,7 @@ function AgentContent({ id }: { id: string }): VNode {
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${AgentCards} id=${id} path=${path} agent=${value} />`
+        : html`<${AgentCards} id=${id} path=${path} agent=${value} onChange=${reload} />`
     }
   <//>`;
 }
@@ -142,9 +143,11 @@ interface AgentCardsProps {
   readonly id: string;
   readonly path: string;
   readonly agent: AgentExplanation;
+  /** Reads the agent again. */
+  readonly onChange: () => void;
 }
 
-function AgentCards({ id, path, agent }: AgentCardsProps): VNode {
+function AgentCards({ id, path, agent, onChange }: AgentCardsProps): VNode {
   return html`
     ${
       !agent.known &&
@@ -153,6 +156,7 @@ function AgentCards({ id, path, agent }: AgentCardsProps): VNode {
       <//>`
     }
     <${AgentMetrics} agent=${agent} />
+    <${AgentConditions} id=${id} onChange=${onChange} />
     <${AgentHistoryCharts} id=${id} path=${path} />
     <${Grid}>
       <${Card} title="Why it scores so" span=${7}>

@@ -45,6 +45,8 @@ const LOGIN_SCOPES: readonly Scope[] = [
   "analytics:read",
   "reviews:decide",
   "metrics:read",
+  "conditions:restrict",
+  "conditions:clear",
 ];
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
@@ -114,7 +116,8 @@ export class Console {
   find(head: RequestHead): ActiveConsoleSession | undefined {
     this.checkHost(head);
     this.checkSite(head);
-    return this.sessions.use(this.#readSessionId(head));
+    const isBackground = head.forwarded?.get("x-tr-background") === "true";
+    return this.sessions.use(this.#readSessionId(head), isBackground);
   }
 
   /**

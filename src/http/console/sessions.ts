@@ -86,8 +86,11 @@ export class ConsoleSessions {
     return { id, session: kept };
   }
 
-  /** The session with this id, used now; undefined when there is none or it is over. */
-  use(id: string | undefined): ActiveConsoleSession | undefined {
+  /**
+   * The session with this id; undefined when there is none or it is over. `isBackground`: the page asks by itself,
+   * which does not count as a use, or an open tab would never be idle.
+   */
+  use(id: string | undefined, isBackground = false): ActiveConsoleSession | undefined {
     if (id === undefined) return undefined;
     const digest = digestSessionId(id);
     const kept = this.#sessions.get(digest);
@@ -99,7 +102,7 @@ export class ConsoleSessions {
       this.#sessions.delete(digest);
       return undefined;
     }
-    kept.idleEndsAtMs = nowMs + SESSION_IDLE_MS;
+    if (!isBackground) kept.idleEndsAtMs = nowMs + SESSION_IDLE_MS;
     if (kept.source !== source) {
       kept.source = source;
       kept.principal = markConsolePrincipal(source, kept.shortId);

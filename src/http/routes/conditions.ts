@@ -131,7 +131,7 @@ export const CONDITION_ROUTES: readonly Route[] = [
     method: "GET",
     path: "/v1/stop",
     summary: "The stops in force for the key's tenant",
-    access: "score:read",
+    access: "key",
     query: TENANT_QUERY,
     responses: { 200: { description: "The stops", schema: "StopState" } },
     handle: async (exchange) => {

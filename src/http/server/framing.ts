@@ -26,6 +26,7 @@ const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "origin",
   "sec-fetch-site",
   "x-tr-csrf",
+  "x-tr-background",
 ]);
 
 /** One request's head while its header lines come in, in any order, any number of times. */

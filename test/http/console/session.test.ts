@@ -118,6 +118,12 @@ describeServers("the console's session", (service) => {
     expect((await ask(base, "GET", LIST, as(idle))).status).toBe(200);
     clock.nowMs += SESSION_IDLE_MS;
     expect((await ask(base, "GET", LIST, as(idle))).status).toBe(401);
+    const left = await logIn(service);
+    const byItself = { ...as(left), "x-tr-background": "true" };
+    clock.nowMs += SESSION_IDLE_MS - 1;
+    expect((await ask(base, "GET", LIST, byItself)).status).toBe(200);
+    clock.nowMs += 1;
+    expect((await ask(base, "GET", LIST, byItself)).status).toBe(401);
     const old = await logIn(service);
     for (let passed = 0; passed < SESSION_MS_MAX; passed += SESSION_IDLE_MS - 1) {
       await ask(base, "GET", "/console/session", as(old));

@@ -4,6 +4,12 @@ import { DAY_MS, HOUR_MS, formatDuration } from "../../format.ts";
 import { sendDocument } from "../../api.ts";
 import { html, readInputValue, useId, useState, type VNode } from "../../html.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
+import {
+  buildExpiryDraft,
+  type ExpiryDraft,
+  ExpiryField,
+  readExpiryMs,
+} from "../../parts/expiry-field.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Field, SelectField } from "../../parts/fields.ts";
 import { readSession } from "../../session.ts";
@@ -32,7 +38,7 @@ export function CreateKeyDialog({
 }: KeyDialogProps): VNode {
   const [draft, setDraft] = useState(() => buildKeyDraft(undefined, tenant));
   const create = async () => {
-    const endMs = readDraftExpiryMs(draft, Date.now());
+    const endMs = readExpiryMs(draft, Date.now());
     const made = await sendDocument<KeyWithSecret>("POST", "/v1/keys", {
       tenant: draft.tenant.trim(),
       scopes: draft.scopes,
@@ -81,7 +87,7 @@ function buildKeyChange(draft: KeyDraft, key: ListedKey): Record<string, unknown
     ...(String(draft.scopes) === String(before.scopes) ? {} : { scopes: draft.scopes }),
     ...(draft.ends === before.ends && draft.endsAt === before.endsAt
       ? {}
-      : { expires_at: readDraftExpiryMs(draft, Date.now()) }),
+      : { expires_at: readExpiryMs(draft, Date.now()) }),
   };
   if (Object.keys(change).length === 0) throw new Error("nothing is changed yet");
   return change;
@@ -147,43 +153,23 @@ function buildKeyPath(key: ListedKey): string {
 
 const LABEL_LENGTH_MAX = 128;
 
-export interface KeyDraft {
+interface KeyDraft extends ExpiryDraft {
   readonly tenant: string;
   readonly label: string;
   readonly scopes: readonly Scope[];
   readonly isFirstParty: boolean;
   readonly assertsProperties: boolean;
-  /** Days from now, `never`, or `at` the time of `endsAt`. */
-  readonly ends: string;
-  /** As a field of time has it: local, without a zone. */
-  readonly endsAt: string;
 }
 
-export function buildKeyDraft(key: ListedKey | undefined, tenant: string): KeyDraft {
-  const endsAt = key?.expires_at ?? null;
+function buildKeyDraft(key: ListedKey | undefined, tenant: string): KeyDraft {
   return {
     tenant: key?.tenant ?? tenant,
     label: key?.label ?? "",
     scopes: key?.scopes ?? ["score:read", "outcomes:write"],
     isFirstParty: key?.first_party ?? false,
     assertsProperties: key?.asserts_properties ?? false,
-    ends: key === undefined ? "90" : endsAt === null ? "never" : "at",
-    endsAt: endsAt === null ? "" : formatLocalTime(Date.parse(endsAt)),
+    ...(key === undefined ? { ends: "90", endsAt: "" } : buildExpiryDraft(key.expires_at)),
   };
-}
-
-/** Epoch ms; null: never. @throws Error with a sentence for people. */
-export function readDraftExpiryMs({ ends, endsAt }: KeyDraft, nowMs: number): number | null {
-  if (ends === "never") return null;
-  if (ends !== "at") return nowMs + Number(ends) * DAY_MS;
-  const at = new Date(endsAt).getTime();
-  if (Number.isNaN(at)) throw new Error("say when the key ends");
-  return at;
-}
-
-function formatLocalTime(at: number): string {
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, "2026-01-31T00:00".length);
 }
 
 interface KeyFormProps {
@@ -252,24 +238,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
     ${line("label", "Label", LABEL_LENGTH_MAX, "Where it is used, such as a host or a job.")}
     <${ScopeChoices} scopes=${draft.scopes} onScopes=${(scopes: Scope[]) => set({ scopes })} />
     ${isNew && html`<${KeyMarks} draft=${draft} onChange=${set} />`}
-    <${SelectField}
-      id=${`${id}-ends`}
-      label="Ends"
-      value=${draft.ends}
-      options=${ENDS}
-      onValue=${(ends: string) => set({ ends })}
-    />
-    ${
-      draft.ends === "at" &&
-      html`<${Field} id=${`${id}-at`} label="Ends at, by this browser's clock">
-        <input
-          id=${`${id}-at`}
-          type="datetime-local"
-          value=${draft.endsAt}
-          onInput=${(event: Event) => set({ endsAt: readInputValue(event) })}
-        />
-      <//>`
-    }
+    <${ExpiryField} id=${id} draft=${draft} choices=${ENDS} onChange=${set} />
   `;
 }
 
