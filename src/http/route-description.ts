@@ -58,8 +58,11 @@ export interface ParameterDescription {
 }
 
 export interface RouteBody {
-  /** `batch`: a document that is an array, or lines. `token`: the text of a security event token. */
-  readonly kind: "document" | "ndjson" | "batch" | "token";
+  /**
+   * `batch`: a document that is an array, or lines. `token`: the text of a security event token. `rows`: a document, or
+   * CSV with a header.
+   */
+  readonly kind: "document" | "ndjson" | "batch" | "token" | "rows";
   readonly bytesMax: number;
   /** Name of the schema in the OpenAPI document. */
   readonly schema: string;

@@ -227,6 +227,36 @@ describe("one service with four HTTP threads", () => {
     expect(wordsOfVerify(await verify(url, asked))[0]).toBe("CHALLENGE");
   });
 
+  it("CSV sets what JSON sets, and where a row is wrong nothing, with the row, the column and the line", async () => {
+    const post = async (text: string) => {
+      const response = await fetch(`${url}/v1/conditions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "text/csv; charset=utf-8" },
+        body: text,
+      });
+      return [response.status, await response.json()];
+    };
+    const header = "agent,state,reason_code,reason_text,until,max_stakes,levels";
+    const suspension = `${AGENT},suspended,fraud,"forged, again",,,"L2,L3"`;
+    expect(await post(`${header}\n${suspension}\n${AGENT}/x,stopped,fraud,,,,\n`)).toMatchObject([
+      400,
+      {
+        code: "invalid_request",
+        errors: [{ pointer: "/1/state", detail: expect.stringMatching(/^line 3: /) }],
+      },
+    ]);
+    await expectAllowed();
+    expect(await post(`${header}\r\n${suspension}\r\n`)).toEqual([200, { set: 1 }]);
+    expect(wordsOfVerify(await verify(url))).toEqual(["BLOCK", "SUSPENDED"]);
+    const stands = await send<AgentCondition>(url, "GET", conditionRoute(AGENT));
+    expect(stands.body).toMatchObject({
+      levels: ["L2", "L3"],
+      reason: { code: "fraud", text: "forged, again" },
+    });
+    await send(url, "DELETE", conditionRoute(AGENT));
+    await expectAllowed();
+  });
+
   it("a watch marks and denies nothing; a plain name has conditions like any other", async () => {
     const watch = { state: "watch", reason: { code: "case" }, case: "CASE-7" };
     await send(url, "PUT", conditionRoute(AGENT), watch);

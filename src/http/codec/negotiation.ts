@@ -58,6 +58,11 @@ export function isNdjson(contentType: string | undefined): boolean {
   return type !== undefined && NDJSON_TYPES.has(type);
 }
 
+/** Whether the body says that it is comma-separated values. */
+export function isCsv(contentType: string | undefined): boolean {
+  return contentType !== undefined && parseMediaType(contentType) === QUERY_MEDIA_TYPES.csv;
+}
+
 /** Whether `accept` names lines of JSON: they are never the answer to a wildcard. */
 export function wantsNdjson(accept: string | undefined): boolean {
   if (accept === undefined || accept.length > ACCEPT_LENGTH_MAX) return false;

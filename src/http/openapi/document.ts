@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
 // paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
 import { isObject } from "../../contract/parse/json-object.ts";
-import { SIGNAL_MEDIA_TYPE } from "../codec/negotiation.ts";
+import { QUERY_MEDIA_TYPES, SIGNAL_MEDIA_TYPE } from "../codec/negotiation.ts";
 import type {
   RouteParameter,
   ParameterDescription,
@@ -146,12 +146,21 @@ function buildRequestBody(body: RouteBody, required: boolean): Json {
     document: documents,
     ndjson: lines,
     batch: { ...documents, ...lines },
+    rows: {
+      ...documents,
+      [QUERY_MEDIA_TYPES.csv]: { schema: { type: "string" }, example: CSV_EXAMPLE },
+    },
     token: { [SIGNAL_MEDIA_TYPE]: { schema: { $ref: `#/components/schemas/${body.schema}` } } },
   };
   const content = contents[body.kind];
   const omission = required ? "" : "; may be left out, which means `{}`";
   return { required, description: `At most ${body.bytesMax} bytes${omission}`, content };
 }
+
+/** Of the one route that takes CSV. */
+const CSV_EXAMPLE = `agent,state,reason_code,reason_text,until,max_stakes,levels
+agent://acme/price-bot,suspended,fraud,forged invoices,,,
+`;
 
 /** Schema of one line: of a batch, which as a document is an array, that of an item. */
 function buildLineSchema({ kind, schema }: RouteBody): Json {

@@ -10,11 +10,13 @@ import {
 import { isCoveredBy } from "../../contract/conditions/book.ts";
 import { isNamespacePattern, parseScoredId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseConditionCsv } from "../../contract/parse/condition-rows.ts";
 import { parseCondition, parseConditionBatch, parseStop } from "../../contract/parse/conditions.ts";
 import { parseLimit, readChoice, throwInvalidParameter } from "../../contract/parse/parameters.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { AgentCondition } from "../../contract/schemas/conditions.ts";
 import { CLUSTER_CHANGE_DEADLINE_MS, confirmMissing } from "../access/missing-ids.ts";
+import { isCsv } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { resolveNamedTenant } from "./decisions.ts";
 import type { Route } from "../route.ts";
@@ -108,9 +110,9 @@ export const CONDITION_ROUTES: readonly Route[] = [
     name: "set_conditions",
     method: "POST",
     path: "/v1/conditions",
-    summary: `Sets up to 1,000 conditions: ${RIGHTS}`,
+    summary: `Sets up to 1,000 conditions, of a document or of CSV with a header: ${RIGHTS}`,
     query: TENANT_QUERY,
-    body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "ConditionBatch" },
+    body: { kind: "rows", bytesMax: BATCH_BODY_BYTES_MAX, schema: "ConditionBatch" },
     responses: { 200: { description: "How many were set", schema: "ConditionsSet" } },
     handle: setConditions,
   },
@@ -194,7 +196,10 @@ async function liftCondition(exchange: Exchange, subject: string): Promise<Reply
 }
 
 async function setConditions(exchange: Exchange): Promise<Reply> {
-  const orders = parseConditionBatch(exchange.readDocument(), exchange.services.clock());
+  const nowMs = exchange.services.clock();
+  const orders = isCsv(exchange.head.contentType)
+    ? parseConditionCsv(exchange.body, nowMs)
+    : parseConditionBatch(exchange.readDocument(), nowMs);
   await exchange.require("conditions").setAll(orders, readPrincipal(exchange));
   return replyWithEffect(exchange, { set: orders.length });
 }
