@@ -18,6 +18,7 @@ export const DATED_VIEWS = [
 export const WHOLE_VIEWS = [
   "agents",
   "agents_daily",
+  "conditions",
   "decisions_daily",
   "evidence_sources",
   "findings",
@@ -48,6 +49,7 @@ const VIEW_SCORES: Readonly<Record<ExportView, ViewScores>> = {
   assessments: "none",
   audit_events: "none",
   backtests: "none",
+  conditions: "none",
   decisions: "logged",
   decisions_daily: "none",
   decisions_minutely: "none",

@@ -20,7 +20,7 @@ import { buildViewSql } from "./query/views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 22;
+export const SCHEMA_VERSION = 23;
 
 /**
  * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.

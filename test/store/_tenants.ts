@@ -6,6 +6,7 @@ import { openEngineWriter } from "../../src/engine/writer.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import { encodeConditionEvent } from "../../src/contract/conditions/events.ts";
 import { createUsageCounts } from "../../src/contract/usage.ts";
 import { encodeUsage } from "../../src/contract/usage-records.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
@@ -75,6 +76,20 @@ function addReview(events: FrameBatch, tenant: string): void {
   }
 }
 
+function addCondition(events: FrameBatch, tenant: string): void {
+  const reason = { code: "incident", text: `said by ${tenant}` };
+  const word = { levels: null, max_stakes: null, until_ms: null, reason, case: null };
+  const payload = encodeConditionEvent({
+    event: "condition.set",
+    at_ms: NOW_MS,
+    tenant,
+    actor: `key-${tenant}`,
+    subject: `agent://${tenant}/w`,
+    condition: { state: "suspended", ...word },
+  });
+  events.addEvent(FRAME_KINDS.condition, payload);
+}
+
 /** Every view has rows of the tenants `acme` and MARK. */
 export async function openTenants(): Promise<{ dataDir: string; store: OpenStore }> {
   const dataDir = fs.mkdtempSync("/tmp/trustrank-tenants-");
@@ -105,7 +120,10 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     const row = { meter: "m", day: "2026-01-31", key_id: `key-${tenant}`, tenant, ...counts };
     for (const payload of encodeUsage("m", [row])) events.addEvent(FRAME_KINDS.usage, payload);
   }
-  for (const tenant of ["acme", MARK]) addReview(events, tenant);
+  for (const tenant of ["acme", MARK]) {
+    addReview(events, tenant);
+    addCondition(events, tenant);
+  }
   journal.commit([events.drain(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
   const others = Array.from({ length: 200 }, (_, n) =>

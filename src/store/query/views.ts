@@ -2,6 +2,7 @@
 // and again for a tenant's key, over the rows it may see. Both have the same columns.
 import { DECISION_VIEWS } from "../decisions/table.ts";
 import type { Connection } from "../duckdb.ts";
+import { CONDITION_VIEWS } from "../rows/condition-views.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
 import { FINDING_VIEWS } from "../rows/finding-views.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
@@ -25,6 +26,7 @@ import type { StoreDescription } from "../store.ts";
 
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
   ...OUTCOME_VIEWS,
+  ...CONDITION_VIEWS,
   ...DECISION_VIEWS,
   ...EVENT_VIEWS,
   ...FINDING_VIEWS,
