@@ -204,4 +204,27 @@ describe("Conditions", needs("chromium"), () => {
     await reviewer.context.close();
     await stage.ask("DELETE", "/v1/stop?scope=bureau");
   });
+
+  it("an administrator sets the bureau's, and lifts them and other tenants'", async () => {
+    await visitor.go("conditions");
+    await press("Set a condition…");
+    await dialog().getByLabel("Agent or namespace").fill("agent://wonka/*");
+    await dialog().getByLabel("Reason code").fill("fraud");
+    await dialog().getByLabel("Of the bureau").check();
+    await confirm("Set");
+    const route = "/v1/namespaces/wonka/condition?scope=bureau";
+    expect(await stage.ask("GET", route)).toMatchObject({ tenant: null, state: "suspended" });
+    const held = await listed(`?agent=${encodeURIComponent("agent://acme/held")}`);
+    expect(held).toMatchObject([{ tenant: "acme" }]);
+    for (const [agent, subject] of [
+      ["agent://acme/held", "agent://acme/held"],
+      ["agent://wonka/any", "agent://wonka/*"],
+    ] as const) {
+      await visitor.go(`conditions?agent=${encodeURIComponent(agent)}`);
+      await press(`Lift the condition of ${subject}`);
+      await confirm("Lift");
+      await visitor.page.getByText("No condition fits").waitFor();
+      expect(await listed(`?agent=${encodeURIComponent(agent)}`)).toEqual([]);
+    }
+  });
 });
