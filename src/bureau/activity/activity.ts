@@ -6,7 +6,11 @@ import { AgentSlots, selectActionBit } from "./agents.ts";
 import { type HeldContents, HeldEncoder } from "./held-file.ts";
 import { CHANGES, computeFade, HEADER_BYTES, LIMIT_COUNTS, SEED_WORDS } from "./layout.ts";
 import { StakesSlots } from "./stakes.ts";
-import { TextHash } from "./text-hash.ts";
+import { type HashKey, TextHash } from "./text-hash.ts";
+
+/** Keys and actions that one thread keeps as computed; then it begins anew. */
+const KEYS_KEPT = 4096;
+const ACTIONS_KEPT = 1024;
 
 export class AgentActivity implements ActivitySource {
   readonly isKept = true;
@@ -14,7 +18,10 @@ export class AgentActivity implements ActivitySource {
   readonly #agents: AgentSlots;
   readonly #stakes: StakesSlots;
   readonly #key = new TextHash();
-  readonly #actionKey = new TextHash();
+  /** Keys of agents of the tenant that asked last, and bits of actions, as they were computed. */
+  #tenant = "";
+  readonly #keys = new Map<string, HashKey>();
+  readonly #actionBits = new Map<string, number>();
   readonly #counted: HourlyActivity = { calls: 0, newActions: 0 };
   /** Slot of the agent whose call was counted last. */
   #countedSlot = 0;
@@ -26,15 +33,37 @@ export class AgentActivity implements ActivitySource {
   }
 
   countCall(tenant: string, agent: string, action: string, nowMs: number): HourlyActivity {
-    const slot = this.#agents.claim(this.#hashAgent(tenant, agent), nowMs);
-    const key = this.#actionKey;
+    const slot = this.#agents.claim(this.#findKey(tenant, agent), nowMs);
+    this.#countedSlot = slot;
+    this.#agents.count(slot, this.#findActionBit(action), nowMs);
+    this.#counted.calls = this.#agents.readCalls(slot);
+    this.#counted.newActions = this.#agents.readNewActions(slot);
+    return this.#counted;
+  }
+
+  #findKey(tenant: string, agent: string): HashKey {
+    if (tenant !== this.#tenant || this.#keys.size > KEYS_KEPT) {
+      this.#keys.clear();
+      this.#tenant = tenant;
+    }
+    const kept = this.#keys.get(agent);
+    if (kept !== undefined) return kept;
+    const { low, high } = this.#hashAgent(tenant, agent);
+    const key = { low, high };
+    this.#keys.set(agent, key);
+    return key;
+  }
+
+  #findActionBit(action: string): number {
+    const kept = this.#actionBits.get(action);
+    if (kept !== undefined) return kept;
+    const key = this.#key;
     key.begin(this.#header[2]! | 0, this.#header[3]! | 0);
     key.add(action);
-    this.#countedSlot = slot;
-    this.#agents.count(slot, selectActionBit(key), nowMs);
-    this.#counted.calls = this.#agents.readCalls(slot, nowMs);
-    this.#counted.newActions = this.#agents.readNewActions(slot, nowMs);
-    return this.#counted;
+    const bit = selectActionBit(key);
+    if (this.#actionBits.size > ACTIONS_KEPT) this.#actionBits.clear();
+    this.#actionBits.set(action, bit);
+    return bit;
   }
 
   hold({ tenant, agent, amount }: HeldStakes, nowMs: number): number {

@@ -50,6 +50,12 @@ export class AgentSlots {
   readonly #doubles: Float64Array;
   readonly #bits: BigInt64Array;
   readonly #madeMs: number;
+  // What follows from the time of the last count: within a millisecond there are many.
+  #timeMs = Number.NaN;
+  #hour = 0;
+  #minute = 0;
+  /** Of the hour before: how much of it is less than an hour ago. */
+  #shareBefore = 0;
 
   constructor(memory: SharedArrayBuffer) {
     this.#madeMs = new Float64Array(memory, MADE_AT_BYTES, 1)[0]!;
@@ -102,9 +108,9 @@ export class AgentSlots {
   count(slot: number, bit: number, nowMs: number): void {
     const words = this.#words;
     const at = slot * WORDS;
-    const hour = Math.floor(nowMs / HOUR_MS);
-    if (words[at + HOUR] !== hour) this.#beginHour(at, hour);
-    words[at + MINUTE] = Math.floor(nowMs / MINUTE_MS);
+    if (nowMs !== this.#timeMs) this.#setTime(nowMs);
+    if (words[at + HOUR] !== this.#hour) this.#beginHour(at, this.#hour);
+    words[at + MINUTE] = this.#minute;
     words[at + CALLS]! += 1;
     const word = at + (bit >>> 5);
     const mask = 1 << (bit & (BITS_PER_WORD - 1));
@@ -112,6 +118,13 @@ export class AgentSlots {
     const isNew = (words[word + DAY_BEFORE]! & mask) === 0;
     Atomics.or(words, word + TODAY, mask);
     if (isNew) words[at + NEW_ACTIONS]! += 1;
+  }
+
+  #setTime(nowMs: number): void {
+    this.#timeMs = nowMs;
+    this.#hour = Math.floor(nowMs / HOUR_MS);
+    this.#minute = Math.floor(nowMs / MINUTE_MS);
+    this.#shareBefore = 1 - (nowMs - this.#hour * HOUR_MS) / HOUR_MS;
   }
 
   #beginHour(at: number, hour: number): void {
@@ -132,20 +145,24 @@ export class AgentSlots {
     words[at + DAY] = day;
   }
 
-  /** Calls within the last hour: those of this one, and of the one before the share that is not over an hour ago. */
-  readCalls(slot: number, nowMs: number): number {
-    return this.#readLastHour(slot * WORDS, CALLS, nowMs);
+  /**
+   * Calls within the hour before the last count: those of this hour, and of the one before the share that is not over
+   * an hour ago.
+   */
+  readCalls(slot: number): number {
+    return this.#readLastHour(slot * WORDS + CALLS);
   }
 
   /** Likewise the actions that were new. Of more than 512 actions a day the bits are shared, so that fewer count. */
-  readNewActions(slot: number, nowMs: number): number {
-    return this.#readLastHour(slot * WORDS, NEW_ACTIONS, nowMs);
+  readNewActions(slot: number): number {
+    return this.#readLastHour(slot * WORDS + NEW_ACTIONS);
   }
 
-  #readLastHour(at: number, member: number, nowMs: number): number {
-    const words = this.#words;
-    const share = 1 - (nowMs % HOUR_MS) / HOUR_MS;
-    return words[at + member]! + Math.floor(words[at + member + 1]! * share);
+  #readLastHour(at: number): number {
+    const before = this.#words[at + 1]!;
+    return before === 0
+      ? this.#words[at]!
+      : this.#words[at]! + Math.floor(before * this.#shareBefore);
   }
 
   /** Whether the agent had no mark of this number (0 to 31) on the UTC day; sets it. */
