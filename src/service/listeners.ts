@@ -120,6 +120,7 @@ export async function openListeners(
     figures: () => ({
       ...parts.dependencies.figures?.(),
       access_refused_total: refusals.countByReason(),
+      change_followers: parts.dependencies.changes?.count ?? 0,
     }),
   };
   try {

@@ -36,6 +36,10 @@ export const SERVICE_METRICS = {
     "above 0 for days",
     "side",
   ),
+  change_followers: defineGauge(
+    "open streams and long polls of the change feed, over all threads",
+    "falls while gateways run: they judge by verdicts that live ten seconds at most",
+  ),
   pool_tasks_waiting: defineGauge(
     "tasks that wait for a thread, by pool",
     "towards 256 new ones are refused (10,000 signatures)",

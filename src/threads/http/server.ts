@@ -183,6 +183,7 @@ class HttpThreadServer {
     if (isPulse) return this.#send({ kind: "counts", id, counts: this.#server.pulse() });
     const figures = {
       outcomes_pending: this.#ledger.pendingCount,
+      change_followers: this.#changes.count,
       journal_append_duration_seconds: this.#ledger.appendDurations(),
       ...this.#assessments.gauges(),
     };
