@@ -1,6 +1,7 @@
 // Three nodes over one real ordered log: what is recorded on one holds on all.
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import type { Effective } from "../../../src/contract/schemas/service.ts";
 import { ADMIN_KEY, Cluster, type Node } from "./_nodes.ts";
 import { needs } from "../../_needs.ts";
@@ -126,6 +127,48 @@ describe("a cluster", needs("nats-server"), () => {
     const certainMs = Date.parse(effective.certain_at) - askedMs;
     expect(certainMs).toBeGreaterThanOrEqual(30_000);
     expect(certainMs).toBeLessThan(35_000);
+  });
+
+  it("suspends an agent, and stops all, on every node before the answer that says so", async () => {
+    const everywhere = { nodes: 3, of: 3, missing: [] };
+    const reason = { code: "fraud" };
+    const verdictsOf = () =>
+      Promise.all(
+        nodes.map(async (node) => {
+          const asked = await node.ask<VerifyResponse>("POST", "/v1/trust/verify", QUESTION);
+          const { verdict, log_reason } = asked.body.policy_action;
+          return `${verdict} ${log_reason}`;
+        }),
+      );
+    const before = await verdictsOf();
+    expect(before.join()).not.toMatch(/BLOCK/);
+    const suspension = `/v1/agents/${encodeURIComponent(QUESTION.agent_id)}/condition`;
+    for (const [route, body, said] of [
+      [suspension, { state: "suspended", reason }, "BLOCK SUSPENDED"],
+      ["/v1/stop", { above: "L0", reason }, "BLOCK STOPPED"],
+    ] as const) {
+      const set = await nodes[0]!.ask("PUT", route, body);
+      expect([set.status, set.body["effective"]]).toMatchObject([200, everywhere]);
+      expect(await verdictsOf()).toEqual([said, said, said]);
+      const lifted = await nodes[2]!.ask("DELETE", route);
+      expect([lifted.status, lifted.body["effective"]]).toMatchObject([200, everywhere]);
+      expect(await verdictsOf()).toEqual(before);
+    }
+  });
+
+  it("names a node that does not confirm a suspension, which is in force there once it answers", async () => {
+    const route = `/v1/agents/${encodeURIComponent(QUESTION.agent_id)}/condition`;
+    nodes[2]!.signal("SIGSTOP");
+    const body = { state: "suspended", reason: { code: "fraud" } };
+    const set = await nodes[0]!.ask("PUT", route, body);
+    nodes[2]!.signal("SIGCONT");
+    expect(set.body).toMatchObject({ effective: { nodes: 2, of: 3, missing: ["three"] } });
+    const verdictOf = async (node: Node) =>
+      (await node.ask<VerifyResponse>("POST", "/v1/trust/verify", QUESTION)).body.policy_action
+        ?.verdict;
+    expect(await verdictOf(nodes[1]!)).toBe("BLOCK");
+    await onAll(verdictOf, "BLOCK");
+    await nodes[1]!.ask("DELETE", route);
   });
 
   it("puts a policy in force on every node", async () => {
