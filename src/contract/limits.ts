@@ -42,6 +42,8 @@ export const KEY_LABEL_LENGTH_MAX = 128;
 export const WEBHOOK_IDS_BYTES_MAX = 80 * 1024;
 /** Reason that a policy is set for, in bytes. */
 export const POLICY_REASON_LENGTH_MAX = 500;
+/** Newest logged verdicts that one comparison of a draft judges. */
+export const POLICY_DIFF_ENTRIES_MAX = 10_000;
 /** Id that a caller gives a query, in bytes. */
 export const QUERY_ID_LENGTH_MAX = 64;
 /** Longest work of one query, in seconds, that a key may be given: that of a stream. */

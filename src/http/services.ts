@@ -3,6 +3,7 @@ import type { Bureau } from "../bureau/bureau.ts";
 import type { Conditions } from "../bureau/conditions.ts";
 import type { SignalReceiver } from "../bureau/signals.ts";
 import type { TenantPolicies } from "../bureau/policies.ts";
+import type { PolicyDiffs } from "../bureau/policy-diffs.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { ReviewQueue } from "../bureau/reviews/queue.ts";
@@ -143,6 +144,8 @@ export interface HttpDependencies {
   signals?: SignalReceiver | undefined;
   /** Back-tests of policies; without them their routes answer `not_found`. */
   backtests?: Backtests;
+  /** Comparisons of drafts with logged verdicts; without them their route answers `not_found`. */
+  policyDiffs?: PolicyDiffs;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
@@ -175,6 +178,7 @@ export const MISSING_SERVICE_DETAILS = {
   kaizen: "this service runs without kaizen",
   namespaces: "this service keeps no namespaces",
   policies: "this service runs with the shipped policy alone",
+  policyDiffs: "this service compares no policies",
   quotas: "this service keeps no quotas",
   reporters: "this service keeps no reporter keys",
   reviews: "this service keeps no reviews",

@@ -1,5 +1,6 @@
 // Composition root: opens everything behind one data directory in order of dependence, and closes
 // it in the opposite order. Holds no decisions of its own.
+import { PolicyDiffs } from "../bureau/policy-diffs.ts";
 import { listStandingConditions, type ServiceCore } from "./core.ts";
 import { randomBytes } from "node:crypto";
 
@@ -300,6 +301,14 @@ interface ServiceParts extends ServiceStorage, LearningServices, Metering, Reque
   signals: Awaited<ReturnType<typeof openSignals>>;
 }
 
+function openPolicyDiffs({ evidence, store }: ServiceStorage): PolicyDiffs {
+  return new PolicyDiffs({
+    services: evidence,
+    listDecisions: (filter) => store.listDecisions(filter),
+    nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
+  });
+}
+
 function buildHttpDependencies(
   config: ServeConfig,
   log: Log,
@@ -318,6 +327,7 @@ function buildHttpDependencies(
     signals: parts.signals,
     reviews: evidence.reviews,
     backtests: parts.backtests,
+    policyDiffs: openPolicyDiffs(parts),
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
     webhooks: parts.webhooks,

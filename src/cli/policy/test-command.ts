@@ -16,7 +16,9 @@ import { type OutputFlags, print, printJson, printNote } from "../output.ts";
 import { convertCaseFault, readCaseFiles, type CaseFile } from "./cases/case-file.ts";
 import { formatJobSummary, formatJunit } from "./cases/case-report.ts";
 import { CaseRunner, type LoggedDecisions } from "./cases/run-cases.ts";
-import { compareLoggedVerdicts, type DecisionDiff, printDecisionDiff } from "./decision-diff.ts";
+import { VerdictComparison } from "../../bureau/decisions/verdict-comparison.ts";
+import type { PolicyDiff } from "../../contract/schemas/policy-diff.ts";
+import { printDecisionDiff } from "./decision-diff.ts";
 import { readPolicy } from "./policy-command.ts";
 
 export interface PolicyTestFlags extends OutputFlags {
@@ -50,7 +52,7 @@ export async function testPolicy(
   const { last, tenant } = flags;
   const { runner, diff } = await withLog(access, { ids, last, tenant }, (logged, legs) => ({
     runner: runSuites(suites, logged),
-    diff: candidate && compareLoggedVerdicts(logged.services, legs, candidate),
+    diff: candidate && compareVerdicts(logged, legs, candidate),
   }));
   reportTest(runner, flags, diff);
 }
@@ -122,7 +124,17 @@ function withLog<T>(
   );
 }
 
-function reportTest(runner: CaseRunner, flags: PolicyTestFlags, diff?: DecisionDiff): void {
+function compareVerdicts(
+  { services }: LoggedDecisions,
+  legs: readonly ReplayableLeg[],
+  candidate: ActivePolicy,
+): PolicyDiff {
+  const comparison = new VerdictComparison(services, candidate);
+  comparison.add(legs);
+  return comparison.finish();
+}
+
+function reportTest(runner: CaseRunner, flags: PolicyTestFlags, diff?: PolicyDiff): void {
   const { results } = runner;
   const failed = results.filter(({ failures }) => failures.length > 0);
   const coverage = runner.listUnreached();

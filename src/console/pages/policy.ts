@@ -22,6 +22,7 @@ import {
 import { AmountsCard } from "./policy/amounts.ts";
 import { DraftCard } from "./policy/draft-card.ts";
 import { BacktestResults, DEFAULT_QUESTION } from "./policy/findings.ts";
+import { VerdictDiffCard } from "./policy/verdict-diff.ts";
 import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
 import { describeUnitOfAccount } from "../parts/amounts.ts";
 import { TextInput } from "../parts/fields.ts";
@@ -103,7 +104,7 @@ function BacktestNotice({ backtest }: { backtest: Backtest }): VNode {
 }
 
 const LEAD =
-  "What each tool level lets through. A draft is tried on the outcomes of the journal before it is saved.";
+  "What each tool level lets through. A draft is tried on real verdicts and on the outcomes of the journal before it is saved.";
 
 export default function PolicyPage(): VNode {
   const [{ tenant = "" }] = usePageParameters();
@@ -169,6 +170,7 @@ function PolicyEditor({ live, onSaved }: PolicyEditorProps): VNode {
       onPolicy=${edit}
       onSave=${() => setSaving(true)}
     />
+    <${VerdictDiffCard} tenant=${tenant} check=${check} />
     <${DraftBacktest} ...${{ live, draft, check, followed }} onPolicy=${edit} />
     <${Card} title="Versions">
       <${PolicyVersions} tenant=${tenant} set=${`${live.version} ${saved}`} onTakeUp=${edit} />

@@ -10,6 +10,7 @@ import { PolicyRequest } from "../schemas/policy.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../vocabulary.ts";
 import { type Parser, createParser } from "./parser.ts";
 import { BacktestRequest } from "../schemas/backtest.ts";
+import { PolicyDiffRequest } from "../schemas/policy-diff.ts";
 
 /** Outcomes settled from `fromMs` on and before `toMs`, epoch ms; open where left out. */
 interface BacktestWindow {
@@ -44,6 +45,19 @@ export function parseBacktest(value: unknown): BacktestParameters {
     waits: wait,
   };
 }
+
+const parsePolicyDiffRequest = createParser(PolicyDiffRequest);
+
+/**
+ * A draft and how many logged verdicts to judge by it.
+ * @throws ServiceFault as `parsePolicy`; pointers of the policy begin with `/policy`.
+ */
+export const parsePolicyDiff: Parser<{ readonly policy: Policy; readonly last: number }> = (
+  value,
+) => {
+  const { policy, last } = parsePolicyDiffRequest(value);
+  return { policy: buildPolicy(policy, "/policy"), last };
+};
 
 const parsePolicyRequest = createParser(PolicyRequest);
 

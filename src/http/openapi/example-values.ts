@@ -202,6 +202,7 @@ export const EXAMPLES_BY_MESSAGE: Readonly<Json> = {
   },
   ReportLinkRequest: { valid_sec: 604_800 },
   PolicyRequest: POLICY_RULES,
+  PolicyDiffRequest: { policy: POLICY_RULES, last: 10_000 },
   BacktestRequest: { policy: POLICY_RULES, from: "2026-02-01T00:00:00.000Z" },
   KeyRequest: { tenant: "acme", scopes: ["score:read"], label: "payments gateway" },
   KeyPatch: { label: "payments gateway", minimum_scores: { L3: 700 } },

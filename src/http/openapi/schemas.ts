@@ -15,6 +15,7 @@ import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
+import * as policyDiff from "../../contract/schemas/policy-diff.ts";
 import * as quotas from "../../contract/schemas/quotas.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as reviews from "../../contract/schemas/reviews.ts";
@@ -45,6 +46,7 @@ const SCHEMA_MODULES = [
   namespaces,
   outcomes,
   policy,
+  policyDiff,
   quotas,
   reporters,
   reviews,

@@ -2,7 +2,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX, POLICY_REASON_LENGTH_MAX } from "../../contract/limits.ts";
-import { parsePolicy } from "../../contract/parse/policy.ts";
+import { parsePolicy, parsePolicyDiff } from "../../contract/parse/policy.ts";
 import { resolveNamedTenant } from "./decisions.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -70,6 +70,28 @@ async function setPolicy(exchange: Exchange): Promise<Reply> {
     await policies.setPolicy(tenant, policy, exchange.principal, reason),
   );
 }
+
+const DIFF_DEADLINE_MS = 60_000;
+
+export const POLICY_DIFF_ROUTES: readonly Route[] = [
+  {
+    name: "policy_diff",
+    method: "POST",
+    path: "/v1/policy/diff",
+    summary: "Judges the newest logged verdicts by a draft policy as well; changes nothing",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "PolicyDiffRequest" },
+    query: { tenant: TENANT_PARAMETER },
+    responses: { 200: { description: "The verdicts that it would change", schema: "PolicyDiff" } },
+    deadlineMs: DIFF_DEADLINE_MS,
+    handle: async (exchange) => {
+      const tenant = resolveNamedTenant(exchange);
+      const order = parsePolicyDiff(exchange.readDocument());
+      const diffs = exchange.require("policyDiffs");
+      return exchange.document(200, await diffs.compare({ tenant, ...order }));
+    },
+  },
+];
 
 // Back-tests replay the journal, which takes up to a minute on a large history; `wait: false` answers at once.
 const DEADLINE_MS = 300_000;

@@ -3,7 +3,7 @@ import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
 import { AGENT_ROUTES } from "./agents.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
-import { BACKTEST_ROUTES, POLICY_ROUTES } from "./policy.ts";
+import { BACKTEST_ROUTES, POLICY_DIFF_ROUTES, POLICY_ROUTES } from "./policy.ts";
 import { CHANGE_ROUTES } from "./changes.ts";
 import { CLUSTER_ROUTES } from "./cluster.ts";
 import { CONDITION_ROUTES } from "./conditions.ts";
@@ -45,6 +45,7 @@ export const ROUTES: readonly Route[] = [
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
   ...BACKTEST_ROUTES,
+  ...POLICY_DIFF_ROUTES,
   ...QUOTA_ROUTES,
   ...EXPORT_ROUTES,
   ...DAILY_SCORE_ROUTES,

@@ -8,7 +8,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { readCaseFiles } from "../../../src/cli/policy/cases/case-file.ts";
 import { formatJunit } from "../../../src/cli/policy/cases/case-report.ts";
 import { CaseRunner } from "../../../src/cli/policy/cases/run-cases.ts";
-import { compareLoggedVerdicts } from "../../../src/cli/policy/decision-diff.ts";
+import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
+import { VerdictComparison } from "../../../src/bureau/decisions/verdict-comparison.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { runCommand } from "../_process.ts";
@@ -149,13 +150,21 @@ it("JUnit leaves out what XML cannot hold", () => {
   expect(xml).toContain('name="a&quot;b"');
 });
 
+type Compared = ConstructorParameters<typeof VerdictComparison>;
+
+function compare(services: Compared[0], legs: ReplayableLeg[], candidate: Compared[1]) {
+  const comparison = new VerdictComparison(services, candidate);
+  comparison.add(legs);
+  return comparison.finish();
+}
+
 describe("a candidate on logged decisions", () => {
   it("changes what it would change, by level and reason, with the agents", async () => {
     const { services, legs } = await openLoggedVerifies();
-    const same = compareLoggedVerdicts(services, legs, createActivePolicy(parsePolicy({})));
+    const same = compare(services, legs, createActivePolicy(parsePolicy({})));
     expect(same).toMatchObject({ judged: legs.length, skipped: 0, changed: 0, agents: [] });
     const policy = parsePolicy({ actions: [{ match: "order.*", level: "L3" }] });
-    const raised = compareLoggedVerdicts(services, legs, createActivePolicy(policy));
+    const raised = compare(services, legs, createActivePolicy(policy));
     expect(raised.changed).toBeGreaterThan(0);
     for (const { before, after } of raised.changes) {
       expect(before).toMatch(/^L[0-2] ALLOW /);

@@ -76,6 +76,23 @@ describe("Policy", needs("chromium"), () => {
     expect(await text.inputValue()).not.toContain('stakes": {');
   });
 
+  it("judges logged verdicts by the draft, and says whom it would hold back", async () => {
+    const { page } = visitor;
+    const card = page.locator("section", { hasText: "On real verdicts" }).last();
+    await card.getByRole("button", { name: "Compare" }).click();
+    await card.getByText(/^None of [\d,]+ verdicts would change/).waitFor();
+    await bound().fill("0");
+    await page.getByText("makes version").waitFor();
+    await card.getByRole("button", { name: "Compare" }).click();
+    await card.getByText(/of [\d,]+ verdicts would change/).waitFor();
+    const changes = card.getByRole("region", { name: "verdicts that would change" });
+    expect(await changes.getByRole("row").nth(1).textContent()).toMatch(/^L2 ALLOW .*L2 CHALLENGE/);
+    const agents = card.getByRole("region", { name: "agents most affected" });
+    expect(await agents.getByRole("link").count()).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByText("No changes yet").waitFor();
+  });
+
   it("tries a draft on history, and shows what the service found", async () => {
     const { page } = visitor;
     await bound().fill("0.3");
