@@ -1,6 +1,7 @@
 // Draws from the system's random bytes, taken in blocks: a draw costs some nanoseconds.
 
-const DRAWS_PER_BLOCK = 256;
+/** A call for a block takes some 25 us, however large: one in 4,096 verdicts waits for it. */
+const DRAWS_PER_BLOCK = 4096;
 const UINT32_VALUES = 2 ** 32;
 
 export class RandomDraws {

@@ -11,6 +11,7 @@ import type {
   ProvenanceAssessor,
   ProvenanceFinding,
 } from "../../src/bureau/decisions/provenance.ts";
+import type { ReporterRegistry } from "../../src/bureau/reporters/key-registry.ts";
 import type { ReviewDecisionSource } from "../../src/bureau/reviews/decision-cache.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
@@ -72,6 +73,7 @@ export function openSampleBureau(
     decisions?: DecisionLog;
     reviews?: ReviewDecisionSource;
     activity?: ActivitySource;
+    registry?: ReporterRegistry;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
@@ -101,7 +103,7 @@ export function openSampleBureau(
   };
   const ledger = options.ledger ?? closedLedger;
   const { provenance = sampleAssessor, policies, assessments, decisions, reviews } = options;
-  const { activity } = options;
+  const { activity, registry } = options;
   const bureau = openBureau({
     engine,
     ledger,
@@ -113,6 +115,7 @@ export function openSampleBureau(
     ...(decisions === undefined ? {} : { decisions }),
     ...(reviews === undefined ? {} : { reviews }),
     ...(activity === undefined ? {} : { activity }),
+    ...(registry === undefined ? {} : { registry }),
   });
   return { bureau, engine, delaysMs };
 }

@@ -8,6 +8,10 @@ import { CHANGES, computeFade, HEADER_BYTES, LIMIT_COUNTS, SEED_WORDS } from "./
 import { StakesSlots } from "./stakes.ts";
 import { type HashKey, TextHash } from "./text-hash.ts";
 
+/** Place of each code in the counts, and of its mark. */
+const LIMIT_NUMBER = Object.fromEntries(
+  LIMIT_CODES.map((code, index) => [code, index]),
+) as Readonly<Record<LimitCode, number>>;
 /** Keys and actions that one thread keeps as computed; then it begins anew. */
 const KEYS_KEPT = 4096;
 const ACTIONS_KEPT = 1024;
@@ -91,12 +95,13 @@ export class AgentActivity implements ActivitySource {
   }
 
   markOncePerDay(code: LimitCode, nowMs: number): boolean {
-    return this.#agents.markOncePerDay(this.#countedSlot, LIMIT_CODES.indexOf(code), nowMs);
+    return this.#agents.markOncePerDay(this.#countedSlot, LIMIT_NUMBER[code], nowMs);
   }
 
   noteLimit(code: LimitCode, mode: "log" | "enforce"): void {
-    const at = LIMIT_COUNTS + LIMIT_CODES.indexOf(code);
-    Atomics.add(this.#header, mode === "log" ? at : at + LIMIT_CODES.length, 1);
+    const at = LIMIT_COUNTS + LIMIT_NUMBER[code];
+    // Hot path: two threads that meet may count one call less.
+    this.#header[mode === "log" ? at : at + LIMIT_CODES.length]! += 1;
   }
 
   /** Calls beyond limits since the start, by code and mode. */

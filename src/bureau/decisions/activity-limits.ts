@@ -4,6 +4,7 @@
 import type { HeldStakes } from "../../contract/activity/source.ts";
 import type { LimitCode } from "../../contract/activity/codes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import { extractNamespace } from "../../contract/namespaces.ts";
 import type { VerifyRequest } from "../../contract/schemas/scores.ts";
 import { DECISION, EXPOSURE_CODE, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
@@ -38,6 +39,16 @@ export function holdStakes(context: VerdictContext): void {
   context.held = held;
   context.unsettled = unsettled / active.terms.connect.unit;
   limited.exposure = context.unsettled + stakes;
+}
+
+/**
+ * The same for a leg of a handshake, unless its agent is the asking tenant's own: nobody reports to that tenant what came
+ * of its own agent, so that nothing would settle what it holds.
+ */
+export function holdLegStakes(context: VerdictContext): void {
+  const { services, call, agentId } = context;
+  const owner = services.registry.owners.findOwnerTenant(extractNamespace(agentId));
+  if (owner !== call.principal.tenant) holdStakes(context);
 }
 
 function describeHeldStakes({ call, agentId, stakes, ...context }: VerdictContext): HeldStakes {

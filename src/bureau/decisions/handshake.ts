@@ -16,7 +16,7 @@ import {
 } from "./log-entry.ts";
 import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
 import type { HeldStakes } from "../../contract/activity/source.ts";
-import { holdStakes, logAndKeepStakes } from "./activity-limits.ts";
+import { holdLegStakes, logAndKeepStakes } from "./activity-limits.ts";
 import { decideLeg, selectExpiresAt } from "./condition-override.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
 import { countReviewLeg, isReviewCode } from "./review-override.ts";
@@ -54,14 +54,14 @@ export function decideHandshake(
 
   const isHeld = request.reserve !== false;
   context.reading = forward;
-  if (isHeld && reservedCounterparty === undefined) holdStakes(context);
+  if (isHeld && reservedCounterparty === undefined) holdLegStakes(context);
   const forwardIndex = decideLeg(context);
   const forwardLeg = buildLeg(context, forwardIndex);
   const measuredForward = keepMeasuredLeg(context);
   context.agentId = initiator;
   context.reading = backward;
   context.resetActivity();
-  if (isHeld && reservedInitiator === undefined) holdStakes(context);
+  if (isHeld && reservedInitiator === undefined) holdLegStakes(context);
   const backwardIndex = decideLeg(context);
   const backwardLeg = buildLeg(context, backwardIndex);
   const measuredBackward = keepMeasuredLeg(context);

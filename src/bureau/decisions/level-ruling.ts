@@ -99,9 +99,9 @@ export function selectVerdictReasonCodes(context: VerdictContext, ruling: Ruling
   if (ruling === AUDIT_SAMPLED) codes.push("AUDIT_SAMPLE");
   if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
   if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
-  if (isLimitRuling(ruling)) codes.push(ruling.logReason as LimitCode);
   if (context.conditions !== undefined) addConditionCodes(context, ruling, codes);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
+    if (isLimitRuling(ruling)) codes.push(ruling.logReason as LimitCode);
     const isOwn = REASON_CODES.includes(ruling.logReason as ReasonCode);
     if (isOwn && ruling !== THIN_RECORD) codes.push(ruling.logReason as ReasonCode);
     const own = codes.length - (isHard && finding.reasonCode !== "" ? 1 : 0);

@@ -143,7 +143,7 @@ function verifyCountedCall(context: VerdictContext, request: VerifyRequest): Ver
   beginVerifyActivity(context, request);
   try {
     // The sum first: from then on the context describes the call itself.
-    if (context.unsettled > 0) judgeAtSum(context, () => judgeSum(context, request.tool_level));
+    if (context.unsettled > 0) judgeSum(context, request.tool_level);
     readScore(context);
     const { engine } = context.services;
     const configVersion = engine.findConfigVersion(context.reading.configNumber);
@@ -154,12 +154,14 @@ function verifyCountedCall(context: VerdictContext, request: VerifyRequest): Ver
   }
 }
 
-/** Leaves the ruling at the context's stakes, and whether they wait for a person. */
+/** Leaves the ruling at the stakes of the call and the unsettled ones together, and whether it waits for a person. */
 function judgeSum(context: VerdictContext, toolLevel: ToolLevel): void {
-  readScore(context);
-  const ruling = overruleByPeople(context, decideLevelRuling(context, toolLevel));
-  context.sumRuling = ruling;
-  context.isReviewAtSum = isReviewRequired(ruling, context.rules);
+  judgeAtSum(context, () => {
+    readScore(context);
+    const ruling = overruleByPeople(context, decideLevelRuling(context, toolLevel));
+    context.sumRuling = ruling;
+    context.isReviewAtSum = isReviewRequired(ruling, context.rules);
+  });
 }
 
 /**

@@ -137,7 +137,10 @@ export function settleStakes(
   if (requestId === "" || outcome === 0) return;
   const isVouched = registry.owners.find(extractNamespace(reporter))?.isVouched === true;
   if (!isFirstParty && !(signature === "reporter" && isVouched)) return;
-  activity.settle({ tenant, agent, requestId, amount: stakes }, clock());
+  const nowMs = clock();
+  activity.settle({ tenant, agent, requestId, amount: stakes }, nowMs);
+  // The other party of a handshake, where it was one: the deal is done for both. No signer frees its own stakes.
+  if (isFirstParty) activity.settle({ tenant, agent: reporter, requestId, amount: stakes }, nowMs);
 }
 
 /**

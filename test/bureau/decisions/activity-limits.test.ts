@@ -4,6 +4,7 @@ import { randomFillSync } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AgentActivity } from "../../../src/bureau/activity/activity.ts";
 import { ReviewDecisionCache } from "../../../src/bureau/reviews/decision-cache.ts";
+import { KeyRegistry } from "../../../src/bureau/reporters/key-registry.ts";
 import { createActivityMemory } from "../../../src/bureau/activity/layout.ts";
 import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import type { PolicyRequest } from "../../../src/contract/schemas/policy.ts";
@@ -31,6 +32,7 @@ function open(policy: PolicyRequest = {}) {
   const time = { nowMs: NEWEST_MS };
   const logged: DecisionEntry[] = [];
   const activity = new AgentActivity(createActivityMemory(randomFillSync, NEWEST_MS));
+  const registry = new KeyRegistry();
   const ledger: Ledger = {
     ...closedLedger,
     append: (record: OutcomeRecord) => Promise.resolve({ id: record.outcomeId } as never),
@@ -39,6 +41,7 @@ function open(policy: PolicyRequest = {}) {
     policies: { findActivePolicy: () => active, findPolicyVersion: () => active.policy },
     clock: () => time.nowMs,
     activity,
+    registry,
     reviews: new ReviewDecisionCache(() => undefined),
     ledger,
     decisions: { admit: () => true, record: (entry) => void logged.push(copyEntry(entry)) },
@@ -72,7 +75,7 @@ function open(policy: PolicyRequest = {}) {
     );
   const unsettled = (agent = GOOD, tenant = by.tenant) =>
     activity.readUnsettled(tenant, agent, time.nowMs);
-  return { bureau, verify, check, report, unsettled, activity, time, logged, callOf };
+  return { bureau, verify, check, report, unsettled, activity, registry, time, logged, callOf };
 }
 
 function copyEntry(entry: DecisionEntry): DecisionEntry {
@@ -171,6 +174,29 @@ describe("stakes that no outcome has settled", () => {
     expect(world.unsettled()).toBeCloseTo(40, 9);
     await world.report(id, { stakes: 100 });
     expect(world.unsettled()).toBeCloseTo(40, 9);
+  });
+
+  it("of a handshake are freed for both parties by one success, and never by its signer alone", async () => {
+    const asked = { ...world.callOf(), requestId: "deal-1" };
+    world.bureau.handshake({ initiator: OTHER, counterparty: GOOD, stakes: 50 }, asked);
+    expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 50]);
+    await world.report("deal-1", { reporter: OTHER, stakes: 50 }, { ...by, isFirstParty: false });
+    expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 50]);
+    await world.report("deal-1", { reporter: OTHER, stakes: 50 });
+    expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([0, 0]);
+  });
+
+  it("of a handshake are not those of an agent of the tenant's own namespace", () => {
+    world.registry.apply({
+      event: "namespace.granted",
+      namespace: "hooli",
+      tenant: by.tenant,
+      vouched: false,
+      granted_by: "admin",
+      at_ms: NEWEST_MS,
+    } as never);
+    world.bureau.handshake({ initiator: OTHER, counterparty: GOOD, stakes: 50 }, world.callOf());
+    expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 0]);
   });
 
   it("ask a person where one call of the sum would, under the same review", () => {

@@ -60,8 +60,8 @@ export function VerdictDiffCard({ tenant, check }: VerdictDiffProps): VNode {
     </button>`}
   >
     <p class="dim small">
-      Judges the newest 10,000 verifies of the decision log by the draft as well, each with the record
-      of its moment.
+      Judges the newest 10,000 verifies of the decision log by the draft as well, each with the
+      record of its moment.
     </p>
     ${state.error !== undefined && html`<${Failure} error=${state.error} />`}
     <div role="status">
