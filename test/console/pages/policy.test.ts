@@ -81,6 +81,7 @@ describe("Policy", needs("chromium"), () => {
     const card = page.locator("section", { hasText: "On real verdicts" }).last();
     await card.getByRole("button", { name: "Compare" }).click();
     await card.getByText(/^None of [\d,]+ verdicts would change/).waitFor();
+    await page.getByLabel("L3 allow up to").fill("0");
     await bound().fill("0");
     await page.getByText("makes version").waitFor();
     await card.getByRole("button", { name: "Compare" }).click();

@@ -278,7 +278,7 @@ it("is asked of every route of the table that takes an agent", async () => {
   }).map(({ name }) => name);
   const asked = new Set(CASES.map(({ route }) => route));
   // A policy's back-test takes policies, which are parsed as those that are set.
-  expect(taking.filter((name) => !asked.has(name))).toEqual(["policy_backtest"]);
+  expect(taking.filter((name) => !asked.has(name))).toEqual(["policy_backtest", "policy_diff"]);
   expect(taking.length).toBeGreaterThan(10);
 });
 
