@@ -44,20 +44,20 @@ export class PolicyDiffs {
   async #compare({ tenant, policy, last }: PolicyDiffOrder): Promise<PolicyDiff> {
     const { services, listDecisions, nextTurn } = this.#options;
     const comparison = new VerdictComparison(services, createActivePolicy(policy));
-    let left = last;
-    let filter: DecisionFilter = { tenant, kind: "verify", limit: Math.min(PAGE_ENTRIES, left) };
-    while (left > 0) {
-      const legs = await listDecisions(filter);
+    let before: DecisionFilter["before"];
+    for (let left = last; left > 0;) {
+      const limit = Math.min(PAGE_ENTRIES, left);
+      const place = before === undefined ? {} : { before };
+      const legs = await listDecisions({ tenant, kind: "verify", limit, ...place });
       for (let from = 0; from < legs.length; from += SLICE_ENTRIES) {
         comparison.add(legs.slice(from, from + SLICE_ENTRIES));
         await nextTurn();
       }
       const oldest = legs.at(-1);
-      if (oldest === undefined || legs.length < filter.limit) break;
+      if (oldest === undefined || legs.length < limit) break;
       left -= legs.length;
       const { request_id: requestId, leg } = oldest;
-      const before = { evaluatedMs: Date.parse(oldest.evaluated_at), requestId, leg };
-      filter = { ...filter, before, limit: Math.min(PAGE_ENTRIES, left) };
+      before = { evaluatedMs: Date.parse(oldest.evaluated_at), requestId, leg };
     }
     return comparison.finish();
   }

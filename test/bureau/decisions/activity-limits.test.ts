@@ -178,7 +178,7 @@ describe("stakes that no outcome has settled", () => {
 
   it("of a handshake are freed for both parties by one success, and never by its signer alone", async () => {
     const asked = { ...world.callOf(), requestId: "deal-1" };
-    world.bureau.handshake({ initiator: OTHER, counterparty: GOOD, stakes: 50 }, asked);
+    void world.bureau.handshake({ initiator: OTHER, counterparty: GOOD, stakes: 50 }, asked);
     expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 50]);
     await world.report("deal-1", { reporter: OTHER, stakes: 50 }, { ...by, isFirstParty: false });
     expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 50]);
@@ -195,7 +195,10 @@ describe("stakes that no outcome has settled", () => {
       granted_by: "admin",
       at_ms: NEWEST_MS,
     } as never);
-    world.bureau.handshake({ initiator: OTHER, counterparty: GOOD, stakes: 50 }, world.callOf());
+    void world.bureau.handshake(
+      { initiator: OTHER, counterparty: GOOD, stakes: 50 },
+      world.callOf(),
+    );
     expect([world.unsettled(), world.unsettled(OTHER)]).toEqual([50, 0]);
   });
 

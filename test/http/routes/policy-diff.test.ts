@@ -22,7 +22,7 @@ beforeAll(async () => {
   await vi.waitFor(
     async () => {
       const { rows } = await service.post<{ rows: unknown[][] }>("/v1/query", { sql });
-      expect(Number(rows[0]![0])).toBe(ASKED);
+      if (Number(rows[0]![0]) !== ASKED) throw new Error(`${String(rows[0]![0])} are rows`);
     },
     { timeout: 30_000, interval: 200 },
   );
