@@ -74,6 +74,14 @@ function encodeCountCode(entry: DecisionEntry): number {
   );
 }
 
+function isOfSlot(open: OpenSlot, entry: DecisionEntry): boolean {
+  return (
+    open.logReason === entry.logReason &&
+    open.configVersion === entry.configVersion &&
+    open.policyVersion === entry.policyVersion
+  );
+}
+
 /** The writing end; one per thread. */
 export class DecisionCounter {
   readonly #views: CountViews;
@@ -82,6 +90,10 @@ export class DecisionCounter {
   readonly #slotsByTenant = new Map<string, Map<number, OpenSlot>>();
   readonly #openSlots: number[] = [];
   #nextSlot = 1;
+  /** Of the last decision counted, where it has a slot of its own. */
+  #last: OpenSlot | undefined;
+  #lastCode = 0;
+  #lastTenant = "";
   /** Whether no slot was free in this minute: it is not looked again until the next. */
   #areAllTaken = false;
 
@@ -111,15 +123,19 @@ export class DecisionCounter {
 
   #findSlot(entry: DecisionEntry): number {
     const code = encodeCountCode(entry);
-    const first = this.#slotsByTenant.get(entry.principal.tenant)?.get(code);
+    const { tenant } = entry.principal;
+    const last = this.#last;
+    // Most decisions are like the one before.
+    if (last !== undefined && code === this.#lastCode && tenant === this.#lastTenant) {
+      if (isOfSlot(last, entry)) return last.slot;
+    }
+    const first = this.#slotsByTenant.get(tenant)?.get(code);
     for (let each = first; each !== undefined; each = each.next) {
-      if (
-        each.logReason === entry.logReason &&
-        each.configVersion === entry.configVersion &&
-        each.policyVersion === entry.policyVersion
-      ) {
-        return each.slot;
-      }
+      if (!isOfSlot(each, entry)) continue;
+      this.#last = each;
+      this.#lastCode = code;
+      this.#lastTenant = tenant;
+      return each.slot;
     }
     return this.#openSlot(entry, code, first);
   }
@@ -174,6 +190,7 @@ export class DecisionCounter {
     for (const slot of this.#openSlots) Atomics.store(words, slot * WORDS, CLOSED);
     this.#openSlots.length = 0;
     this.#slotsByTenant.clear();
+    this.#last = undefined;
     this.#minute = minute;
   }
 }

@@ -6,7 +6,7 @@ import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { RandomDraws } from "../../platform/random.ts";
-import { computeLadderExponent, DecisionBudget } from "./budget.ts";
+import { computeLadderExponent, DecisionBudget, SAMPLE_EXPONENT_MAX } from "./budget.ts";
 import { DecisionCounter } from "./count-slots.ts";
 import {
   ACTION_INPUT,
@@ -44,6 +44,9 @@ const ROOM_LADDER_OF_OTHERS = [1 / 2, 1 / 4] as const;
 /** Smallest probability for want of room, 1 in 1,024: a ring that fills for a moment leaves a sample of it. */
 const ROOM_EXPONENT_MAX = 10;
 const REFILL_INTERVAL_MS = 20;
+
+/** Powers of two: in place of one computed for every decision. */
+const WEIGHT_BY_EXPONENT = Array.from({ length: SAMPLE_EXPONENT_MAX + 1 }, (_, k) => 2 ** k);
 
 /** Texts that are kept from record to record. */
 interface RecordTextCaches {
@@ -116,9 +119,10 @@ export class DecisionRingWriter implements DecisionLog {
     if (entry.legIndex === 0 || entry.requestId !== this.#requestId) {
       this.#requestId = entry.requestId;
       this.#exponent = this.#selectExponent(entry);
-      this.#isInSample = this.#exponent === 0 || this.#random() * 2 ** this.#exponent < 1;
+      this.#isInSample =
+        this.#exponent === 0 || this.#random() * WEIGHT_BY_EXPONENT[this.#exponent]! < 1;
     }
-    entry.weight = 2 ** this.#exponent;
+    entry.weight = WEIGHT_BY_EXPONENT[this.#exponent]!;
     if (this.#isInSample) return true;
     this.#control[DROPPED]! += 1;
     this.#counter.count(entry, false);
@@ -141,6 +145,8 @@ export class DecisionRingWriter implements DecisionLog {
     const exponent = this.#budget?.selectExponent(isKeptFirst, evaluatedAtMs) ?? 0;
     if (!isAllowed || isFlagged) return exponent;
     const used = (this.#control[HEAD]! - Atomics.load(this.#control, TAIL)) >>> 0;
+    // Both ladders begin below.
+    if (used <= RING_BYTES / 2) return exponent;
     const ladder = isKeptFirst ? ROOM_LADDER_OF_FIRST : ROOM_LADDER_OF_OTHERS;
     const ofRoom = computeLadderExponent(1 - used / RING_BYTES, ladder, ROOM_EXPONENT_MAX);
     return Math.max(exponent, ofRoom);
