@@ -1,6 +1,6 @@
 // Draws from the system's random bytes, taken in blocks: a draw costs some nanoseconds.
 
-/** A call for a block takes some 25 us, however large: one in 4,096 verdicts waits for it. */
+/** A block of 4,096 draws takes some 4 us to fill, one of 256 nearly 2. */
 const DRAWS_PER_BLOCK = 4096;
 const UINT32_VALUES = 2 ** 32;
 

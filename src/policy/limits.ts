@@ -1,7 +1,7 @@
 // Limits of a level applied to what an agent has done (contract/activity/limits.ts). A limit can only restrict: it
 // challenges what everything else allows, or marks it.
-import type { LimitCode } from "../contract/activity/codes.ts";
-import type { Limit, LimitMode, LimitName, ResolvedLimits } from "../contract/activity/limits.ts";
+import { LIMIT_CODES, type LimitCode } from "../contract/activity/codes.ts";
+import type { Limit, LimitMode, ResolvedLimits } from "../contract/activity/limits.ts";
 import { VERDICT } from "../contract/vocabulary.ts";
 import { createRuling, type Ruling } from "./rulings.ts";
 
@@ -22,24 +22,6 @@ export function createLimitedCall(): LimitedCall {
   return { isCounted: false, calls: 0, newActions: 0, exposure: 0, sessionSeconds: -1 };
 }
 
-interface LimitRow {
-  readonly name: LimitName;
-  readonly code: LimitCode;
-  readonly value: (call: LimitedCall) => number;
-}
-
-/** In the order in which they name an answer. */
-export const LIMIT_ROWS: readonly LimitRow[] = [
-  { name: "exposure_max", code: "EXPOSURE_ABOVE_CAP", value: ({ exposure }) => exposure },
-  { name: "new_actions_per_hour", code: "NEW_ACTIONS", value: ({ newActions }) => newActions },
-  { name: "calls_per_hour", code: "UNUSUAL_RATE", value: ({ calls }) => calls },
-  {
-    name: "session_max_sec",
-    code: "SESSION_TOO_OLD",
-    value: ({ sessionSeconds }) => sessionSeconds,
-  },
-];
-
 /** Rulings by mode and code: a challenge where the limit is enforced, a mark where it is logged. */
 export const LIMIT_RULINGS: Readonly<
   Record<Exclude<LimitMode, "off">, Readonly<Record<LimitCode, Ruling>>>
@@ -49,8 +31,8 @@ export const LIMIT_RULINGS: Readonly<
 };
 
 function buildRulings(verdictIndex: number, isFlagged: boolean): Record<LimitCode, Ruling> {
-  const rulings = LIMIT_ROWS.map(
-    ({ code }) => [code, createRuling(verdictIndex, code, isFlagged)] as const,
+  const rulings = LIMIT_CODES.map(
+    (code) => [code, createRuling(verdictIndex, code, isFlagged)] as const,
   );
   return Object.fromEntries(rulings) as Record<LimitCode, Ruling>;
 }
@@ -60,7 +42,7 @@ export function isLimitRuling({ logReason }: Ruling): boolean {
   return logReason in LIMIT_RULINGS.enforce;
 }
 
-/** The limit of `mode` that a call is beyond, the first in the order of the rows; undefined: none. */
+/** The limit of `mode` that a call is beyond, the first as they stand here; undefined: none. */
 export function findExceededLimit(
   limits: ResolvedLimits,
   call: LimitedCall,

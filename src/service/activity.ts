@@ -1,6 +1,6 @@
-// Calls and unsettled stakes of agents for all deciding threads of the process (bureau/activity), and their file `unsettled-stakes.bin`: a
-// start goes on with what the one before held, less the last seconds where that was killed. Counts of calls are of
-// the process alone.
+// Calls and unsettled stakes of agents for all deciding threads of the process (bureau/activity), and the file
+// `unsettled-stakes.bin`, from which a start restores the stakes, less the last seconds where the process was killed.
+// Counts of calls end with the process.
 import { randomFillSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

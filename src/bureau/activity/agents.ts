@@ -74,34 +74,39 @@ export class AgentSlots {
     return -1;
   }
 
-  /** The agent's slot; a new agent takes that of its bucket which was used longest ago, those without stakes first. */
+  /**
+   * The agent's slot. A new agent takes that of its bucket with the least unsettled stakes, of equal ones that used longest
+   * ago: names with smaller stakes cannot displace larger ones.
+   */
   claim(key: HashKey, nowMs: number): number {
     const found = this.find(key);
     if (found >= 0) return found;
     const words = this.#words;
     const first = (key.low & (BUCKETS - 1)) * SLOTS_PER_BUCKET;
-    let oldest = first;
+    let chosen = first;
     for (let slot = first + 1; slot < first + SLOTS_PER_BUCKET; slot += 1) {
-      if (this.#computeRank(slot) < this.#computeRank(oldest)) oldest = slot;
+      if (this.#isBefore(slot, chosen)) chosen = slot;
     }
-    const at = oldest * WORDS;
+    const at = chosen * WORDS;
     this.#lock(at);
     if (words[at + KEY_LOW] === key.low && words[at + KEY_HIGH] === key.high) {
       this.#unlock(at);
-      return oldest;
+      return chosen;
     }
     words.fill(0, at + MINUTE, at + WORDS);
     words[at + KEY_LOW] = key.low;
     words[at + KEY_HIGH] = key.high;
     words[at + MINUTE] = Math.floor(nowMs / MINUTE_MS);
     this.#unlock(at);
-    return oldest;
+    return chosen;
   }
 
-  #computeRank(slot: number): number {
-    const minute = this.#words[slot * WORDS + MINUTE]!;
-    const hasStakes = this.#doubles[slot * DOUBLES + UNSETTLED]! > STAKES_MIN;
-    return hasStakes ? minute + Number.MAX_SAFE_INTEGER / 2 : minute;
+  /** Whether a slot is given away before another one. */
+  #isBefore(slot: number, other: number): boolean {
+    const held = this.#doubles[slot * DOUBLES + UNSETTLED]!;
+    const otherHeld = this.#doubles[other * DOUBLES + UNSETTLED]!;
+    if (held !== otherHeld) return held < otherHeld;
+    return this.#words[slot * WORDS + MINUTE]! < this.#words[other * WORDS + MINUTE]!;
   }
 
   /** Counts a call; `bit` (0 to 511) is that of its action. */
@@ -223,8 +228,9 @@ export class AgentSlots {
 
   /** Calls `visit` with what every agent holds. */
   visitHeld(nowMs: number, visit: HeldVisitor): void {
+    const growth = this.#computeGrowth(nowMs);
     for (let slot = 0; slot < AGENT_SLOTS; slot += 1) {
-      const amount = this.readUnsettled(slot, nowMs);
+      const amount = this.#doubles[slot * DOUBLES + UNSETTLED]! / growth;
       if (amount <= STAKES_MIN) continue;
       visit(this.#words[slot * WORDS]!, this.#words[slot * WORDS + KEY_HIGH]!, amount, nowMs);
     }

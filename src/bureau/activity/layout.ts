@@ -1,5 +1,5 @@
 // Byte layout of the memory in which the threads of one process count calls and hold stakes. Two tables of buckets of
-// four slots; a key is a seeded 64-bit hash, so that a slot holds no name and nobody chooses who shares a bucket.
+// four slots; a key is a seeded 64-bit hash, so that a slot holds no name and callers cannot choose which agents share a bucket.
 //
 //   header  | seed u32 x 4 | changes u32 | calls beyond each limit that is logged, then enforced, u32 x 8 | zero u32 |
 //           time at which the memory was made, epoch ms f64 |

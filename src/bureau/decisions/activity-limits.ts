@@ -8,7 +8,7 @@ import { extractNamespace } from "../../contract/namespaces.ts";
 import type { VerifyRequest } from "../../contract/schemas/scores.ts";
 import { DECISION, EXPOSURE_CODE, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import { findExceededLimit, LIMIT_RULINGS } from "../../policy/limits.ts";
+import { findExceededLimit, isLimitRuling, LIMIT_RULINGS } from "../../policy/limits.ts";
 import { isReviewRequired } from "../../policy/rules.ts";
 import { type Ruling, SUFFICIENT, THIN_TOLERATED, TOLERATED } from "../../policy/rulings.ts";
 import type { VerdictContext } from "./verdict-context.ts";
@@ -42,8 +42,8 @@ export function holdStakes(context: VerdictContext): void {
 }
 
 /**
- * The same for a leg of a handshake, unless its agent is the asking tenant's own: nobody reports to that tenant what came
- * of its own agent, so that nothing would settle what it holds.
+ * The same for a leg of a handshake, unless its agent is the asking tenant's own: that tenant gets no outcomes about its
+ * own agent, so that nothing would settle what it holds.
  */
 export function holdLegStakes(context: VerdictContext): void {
   const { services, call, agentId } = context;
@@ -51,8 +51,9 @@ export function holdLegStakes(context: VerdictContext): void {
   if (owner !== call.principal.tenant) holdStakes(context);
 }
 
-function describeHeldStakes({ call, agentId, stakes, ...context }: VerdictContext): HeldStakes {
-  const amount = stakes * context.active.terms.connect.unit;
+function describeHeldStakes(context: VerdictContext): HeldStakes {
+  const { call, agentId, stakes } = context;
+  const amount = context.convertToAccountUnit(stakes);
   return { tenant: call.principal.tenant, agent: agentId, requestId: call.requestId, amount };
 }
 
@@ -137,8 +138,8 @@ export function isHeldForPerson({ isReviewAtSum }: VerdictContext, ruling: Rulin
 }
 
 /** Whether a limit challenges: the next call may be another one's. */
-export function isEnforcedLimit({ logReason, verdictIndex }: Ruling): boolean {
-  return verdictIndex === VERDICT.CHALLENGE && logReason in LIMIT_RULINGS.enforce;
+export function isEnforcedLimit(ruling: Ruling): boolean {
+  return ruling.verdictIndex === VERDICT.CHALLENGE && isLimitRuling(ruling);
 }
 
 const EXPOSED = LIMIT_RULINGS.enforce.EXPOSURE_ABOVE_CAP;

@@ -42,8 +42,8 @@ const NO_LIMITS: ResolvedLimits = {
 const SESSION_MAX: Limit = { max: 86_400, mode: "log" };
 
 /**
- * Shipped limits. Actions are names of operations, of which an agent has tens; hundreds that it was never seen to
- * do within an hour are somebody else's hands, or a fault. How often an agent acts differs by orders of magnitude
+ * Shipped limits. Actions are names of operations, of which an agent has tens; hundreds of new ones
+ * within an hour indicate a takeover or a fault. How often an agent acts differs by orders of magnitude
  * from one to the next: that limit is only logged.
  */
 export const SHIPPED_LIMITS: Readonly<Record<ToolLevel, ResolvedLimits>> = {

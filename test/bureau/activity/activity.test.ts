@@ -111,6 +111,18 @@ describe("unsettled stakes", () => {
     expect(activity.readUnsettled("t", "debtor", START_MS)).toBeCloseTo(10, 9);
   });
 
+  it("are not displaced by names with smaller ones, however many and new", () => {
+    const activity = open();
+    const hold = (agent: string, amount: number, nowMs: number) => {
+      const stakes = { tenant: "t", agent, requestId: agent, amount };
+      activity.hold(stakes, nowMs);
+      activity.keep(stakes, amount, nowMs);
+    };
+    hold("debtor", 10, START_MS);
+    for (let i = 0; i < 150_000; i += 1) hold(`fresh-${i}`, 0.01, START_MS + 120_000 + i);
+    expect(activity.readUnsettled("t", "debtor", START_MS)).toBeCloseTo(10, 9);
+  });
+
   it("go on after a restart from the bytes of their file, and settle as before", () => {
     const before = open();
     const calls = Array.from({ length: 500 }, (_, i) => ({
